@@ -1,4 +1,4 @@
-//! What Placet is measured against: servers that store nothing, and bare commits that serve nobody.
+//! The baselines: servers that store nothing, and bare commits without a server.
 
 mod agent;
 pub mod bare;

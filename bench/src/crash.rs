@@ -1,4 +1,4 @@
-//! The crash loop: load on the real binary, SIGKILL at random moments, and another process that judges what is left.
+//! The crash loop: load on the real binary, SIGKILL at random moments, and a second process that judges the result.
 
 mod board;
 mod book;
@@ -24,7 +24,7 @@ use self::lines::{Line, Oracle, Verdict};
 use crate::node::rng::Rng;
 use crate::node::{Node, NodeOptions, default_bin, new_key, print, say, verify};
 
-/// What can be asked of the crash loop.
+/// Options of the crash loop.
 #[derive(Debug, Parser)]
 #[command(
     name = "crash",
@@ -39,7 +39,7 @@ pub struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Hidden {
-    /// The process that keeps the independent ledger.
+    /// The process with the independent ledger.
     #[command(hide = true)]
     Oracle { file: PathBuf },
 }
@@ -56,11 +56,11 @@ struct Options {
     /// Shorter cycles, for the tests.
     #[arg(long)]
     short: bool,
-    /// The seed of every choice; what the operating system does in between is its own.
+    /// The seed of every choice; the operating system's timing is not part of it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run a binary that breaks its promise on purpose (ack-before-commit); finding that is success. A missing sync
-    /// cannot be seen by killing a process: `powercut` finds that one.
+    /// Run a binary with a planted bug (ack-before-commit); finding it is success. Killing a process cannot show a
+    /// missing sync: `powercut` finds that one.
     #[arg(long)]
     sabotage: Option<String>,
     /// Keep the folder of a failing run and print its path.
@@ -108,12 +108,12 @@ struct Run<'a> {
     last: Verdict,
 }
 
-/// What parks on across the kills of one life: request numbers by waiter.
+/// Waiters across the kills of one life: request numbers by waiter.
 type Waiting = Vec<Option<(u64, String)>>;
 
 const WAITERS: usize = 6;
 
-/// Runs the program; true means that all is well.
+/// Runs the program. True means that no promise was broken.
 pub fn main(command: Command) -> Result<bool> {
     if let Some(Hidden::Oracle { file }) = command.hidden {
         oracle::run(&file)?;
@@ -148,7 +148,7 @@ pub fn main(command: Command) -> Result<bool> {
     }
     run.print(begun.elapsed(), found.len());
     match (&options.sabotage, found.first()) {
-        // A short run may miss a rare thing by chance; a long one may not.
+        // A short run may miss a rare event by chance; a long one may not.
         (None, None) if run.kills >= 100 && run.last.rare.missing() => {
             bail!("nothing broke, but not everything happened that should have: {:?}", run.last.rare);
         }
@@ -194,7 +194,7 @@ impl Run<'_> {
         ));
     }
 
-    /// Life after life until all kills are done or something is broken.
+    /// Runs life after life until all kills are done or a violation is found.
     fn lives(&mut self, scratch: &Path, begun: Instant) -> Result<Vec<String>> {
         let mut life = 0;
         while self.kills < self.options.cycles() {
@@ -229,7 +229,7 @@ impl Run<'_> {
         node
     }
 
-    /// Starts the server; now and then it is killed before it is ready, once or twice.
+    /// Starts the server. Sometimes it is killed before it is ready, once or twice.
     fn start(&mut self, data: &Path) -> Result<Node> {
         while self.rng.percent(12) {
             let node = Node::spawn(&self.node(data))?;
@@ -250,7 +250,7 @@ impl Run<'_> {
         for _ in 0..cycles {
             self.load(node, &keys, &board, &mut waiting)?;
             node = self.start(data)?;
-            // Sometimes the callers come back at once and the judge only after the next kill.
+            // Sometimes the callers come back at once, and the judge only after the next kill.
             if self.rng.percent(85) {
                 let found = self.judge(&node, &keys, false)?;
                 if !found.is_empty() {
@@ -275,11 +275,11 @@ impl Run<'_> {
         self.judged += 1;
         self.most = self.most.max(verdict.requests);
         let mut violations = verdict.violations.clone();
-        // A planted bug may show itself in other ways first; what must be caught is the lost word.
+        // A planted bug may show itself in other ways first. The lost acknowledgement is what must be caught.
         if self.options.sabotage.is_some() && verdict.lost == 0 {
             violations.clear();
         }
-        // The lost words first: they are what people should read.
+        // Lost acknowledgements first: they matter most.
         violations.sort_by_key(|words| !words.contains("acknowledged"));
         self.last = verdict;
         Ok(violations)
@@ -315,7 +315,7 @@ impl Run<'_> {
                 callers.push(scope.spawn(move || caller.waiter(slot)));
             }
             std::thread::sleep(delay);
-            // Killed first, told to stop second: whoever is in the middle of something stays there.
+            // Killed first, told to stop second: callers in the middle of an operation stay there.
             node.kill()?;
             *kills += 1;
             stop.store(true, Ordering::Relaxed);
@@ -326,7 +326,7 @@ impl Run<'_> {
         })
     }
 
-    /// The end of a life: every open operation is sent again, everything is decided, every waiter learns.
+    /// The end of a life: every open operation is repeated, everything is decided, every waiter learns its outcome.
     fn settle(
         &mut self,
         node: &Node,

@@ -1,5 +1,5 @@
-//! Evidence about the real binary: benchmarks with their baselines, the crash loop and the power-cut simulator; and about
-//! the preset, from sessions that were published.
+//! Evidence about the real binary: benchmarks with their baselines, the crash loop and the power-cut simulator. Also
+//! measures the preset on published sessions.
 
 pub mod baseline;
 pub mod crash;

@@ -1,8 +1,8 @@
-//! The load generator: cheap HTTP clients, the measurements they make, and the rows those become.
+//! The load generator: cheap HTTP clients, their measurements, and the rows of the result table.
 //!
-//! Client and server share two cores, so everything here is built to cost little: raw sockets, request bytes
-//! built once and patched in place, answers read no further than needed, one thread for all clients. Baseline
-//! and subject are always driven by this same code.
+//! Client and server share two cores, so everything here must cost little: raw sockets, request bytes built once and
+//! patched in place, answers read no further than needed, one thread for all clients. Baseline and subject use this
+//! same code.
 
 pub mod closed;
 pub mod conn;

@@ -20,10 +20,10 @@ use tokio::time::Instant;
 
 use self::http::Http;
 
-/// The first admin credential of every data folder these programs make.
+/// The first admin credential of every data folder of these programs.
 pub const BOOTSTRAP_TOKEN: &str = "evidence-bootstrap-token-0123456789abcdef";
 
-/// How one server process is started.
+/// How a server process is started.
 #[derive(Debug, Clone)]
 pub struct NodeOptions {
     /// The `placet` binary.
@@ -38,12 +38,12 @@ pub struct NodeOptions {
     pub env: Vec<(String, String)>,
     /// A command to run the binary under (a tracer); empty for none.
     pub wrapper: Vec<OsString>,
-    /// Where the server's own log lines go.
+    /// Where the server's log goes.
     pub log: PathBuf,
 }
 
 impl NodeOptions {
-    /// The plain case: no limits that would slow a load down.
+    /// The plain case: no limits that slow a load down.
     pub fn new(bin: &Path, data: &Path) -> Self {
         Self {
             bin: bin.to_path_buf(),
@@ -57,7 +57,7 @@ impl NodeOptions {
     }
 }
 
-/// A server process that has been started; its address is known once it says so.
+/// A started server process. Its address is known after its first line.
 #[derive(Debug)]
 pub struct Node {
     child: Child,
@@ -99,7 +99,7 @@ impl Node {
             .with_context(|| format!("start {}", options.bin.display()))?;
         let stdout = child.stdout.take().context("the child's stdout is piped")?;
         let (sender, lines) = channel();
-        // Reads on to the end, so that the server never blocks on a full pipe.
+        // Reads to the end, so that the server never blocks on a full pipe.
         thread("server-stdout", move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let _ = sender.send(line);
@@ -150,7 +150,7 @@ impl Node {
         format!("its last words: {}", tail.join(" | "))
     }
 
-    /// Where it listens; an error before `ready`.
+    /// The address. An error before `ready`.
     pub fn addr(&self) -> Result<SocketAddr> {
         self.addr.context("the server is not ready yet")
     }
@@ -193,7 +193,7 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Already reaped children answer with an error, which is what we want here.
+        // A child that was already reaped answers with an error, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -211,7 +211,7 @@ pub fn new_key(addr: SocketAddr, role: &str, name: &str) -> Result<String> {
     Ok(body.get("key").and_then(Value::as_str).context("`key` in the answer of POST /v1/keys")?.to_owned())
 }
 
-/// `placet ledger verify --data DIR --json`: what it printed, and whether it was content.
+/// `placet ledger verify --data DIR --json`: its output, and whether it succeeded.
 pub fn verify(bin: &Path, data: &Path) -> Result<(bool, Value, String)> {
     let output = Command::new(bin)
         .args(["ledger", "verify", "--json", "--data"])
@@ -228,7 +228,7 @@ pub fn verify(bin: &Path, data: &Path) -> Result<(bool, Value, String)> {
     Ok((good, report, words))
 }
 
-/// The `placet` binary beside the running program, unless another one is named.
+/// The `placet` binary beside this program, unless another one is named.
 pub fn default_bin(named: Option<PathBuf>) -> Result<PathBuf> {
     let bin = match named {
         Some(bin) => bin,
@@ -254,9 +254,9 @@ pub fn thread<T: Send + 'static>(
         .with_context(|| format!("start the thread {name}"))
 }
 
-/// Says something to the person watching.
+/// Prints a line for the person watching.
 pub fn say(line: impl AsRef<str>) {
-    // Nobody left to read it is no reason to stop.
+    // A missing reader is no reason to stop.
     let _ = writeln!(std::io::stderr().lock(), "{}", line.as_ref());
 }
 

@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::node::{default_bin, print, say};
 
-/// What can be asked of the simulator.
+/// Options of the simulator.
 #[derive(Debug, Parser)]
 #[command(name = "powercut", about = "Cuts the power under the real binary, as often as you like")]
 pub struct Command {
@@ -48,7 +48,7 @@ struct Options {
     /// The seed of every choice.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run a binary that breaks its promise on purpose (sync-normal, ack-before-commit); finding that is success.
+    /// Run a binary with a planted bug (sync-normal, ack-before-commit); finding it is success.
     #[arg(long)]
     sabotage: Option<String>,
     /// Keep the folder of a failing image and print its path.
@@ -57,16 +57,16 @@ struct Options {
     /// How many images are opened at the same time.
     #[arg(long, default_value_t = 2)]
     workers: usize,
-    /// Every so many distinct images one is also served.
+    /// One of this many distinct images is also served.
     #[arg(long, default_value_t = 50)]
     serve_every: usize,
-    /// Where recordings and images live (default: memory, if there is a folder for that).
+    /// Where recordings and images are kept (default: memory, if there is a folder for that).
     #[arg(long)]
     scratch: Option<PathBuf>,
-    /// Check the simulator itself, on a tiny writer whose faults are known.
+    /// Check the simulator itself, on a tiny writer with known faults.
     #[arg(long)]
     self_test: bool,
-    /// Broken cuts after which a run has seen enough.
+    /// The number of broken cuts after which a run stops.
     #[arg(skip = 200_usize)]
     enough: usize,
 }
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// Runs the program; true means that all is well.
+/// Runs the program. True means that no promise was broken.
 pub fn main(command: Command) -> Result<bool> {
     let mut options = command.options;
     if let Some(Hidden::Tiny(tiny)) = command.hidden {
@@ -102,7 +102,10 @@ pub fn main(command: Command) -> Result<bool> {
     let found = report.violations();
     match (&options.sabotage, found) {
         (None, 0) => {
-            print(format!("power cut: {} cuts, no acknowledged word lost, nothing corrupt", report.cuts));
+            print(format!(
+                "power cut: {} cuts, nothing acknowledged was lost, nothing is corrupt",
+                report.cuts
+            ));
             Ok(true)
         }
         (None, _) => {

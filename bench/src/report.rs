@@ -1,4 +1,4 @@
-//! The one table: every figure beside its baseline of the same run, for people and as JSON.
+//! The result table: every figure with its baseline of the same run, for people and as JSON.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::load::figures::Spread;
 
-/// What a figure has to reach.
+/// The goal of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
     /// At least this share of the baseline.
@@ -25,13 +25,13 @@ pub enum Goal {
 /// One line of the table.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The part of the run it belongs to, as `--only` names it.
+    /// The part of the run, by its name for `--only`.
     pub part: &'static str,
     /// What was measured.
     pub what: String,
     /// Its unit.
     pub unit: &'static str,
-    /// The figure, or why there is none.
+    /// The figure, or the reason why there is none.
     pub value: Result<Spread, String>,
     /// The baseline's name and figure.
     pub baseline: Option<(&'static str, Spread)>,
@@ -131,7 +131,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds rows, or one row that says why they are missing.
+    /// Adds rows, or one row with the reason why they are missing.
     pub fn take(&mut self, part: &'static str, what: &str, rows: anyhow::Result<Vec<Row>>) {
         match rows {
             Ok(rows) => self.rows.extend(rows),
@@ -144,7 +144,7 @@ impl Report {
         self.skipped.push((part, why.into()));
     }
 
-    /// Takes the goals away: a run too short to judge anything by.
+    /// Removes the goals: the run is too short to judge.
     pub fn unjudged(&mut self) {
         for row in &mut self.rows {
             row.goal = Goal::None;
@@ -156,7 +156,7 @@ impl Report {
         self.rows.iter().filter(|row| row.value.is_err())
     }
 
-    /// Rows that were measured and did not reach their goal.
+    /// Rows that were measured and missed their goal.
     pub fn misses(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.met() == Some(false))
     }

@@ -1,7 +1,7 @@
-//! How often a policy would have asked a person: measured on sessions of coding agents that were published.
+//! Counts how often a policy would have asked a person, in published sessions of coding agents.
 //!
-//! The files are read where they are and never copied. Where a call happened is taken from the session itself: the
-//! folder of its first call is the workspace, and paths are resolved as text, because the files are not here.
+//! The files are read in place and never copied. The session itself says where a call happened: the folder of its
+//! first call is the workspace, and paths are resolved as text, because the files are not available.
 
 mod folders;
 mod place;
@@ -20,20 +20,20 @@ use sha2::{Digest, Sha256};
 
 use crate::node::say;
 use folders::Folders;
-use read::Made;
+use read::RecordedCall;
 use sum::Sum;
 
 /// Count how often a policy asks a person, in public sessions of coding agents
 ///
-/// Reads every `*.jsonl` below the folder: sessions of Claude Code, and rollouts of Codex; and the sessions of Claude Code that
-/// SpecStory keeps in `.specstory/history`. Calls that stand in several files count once.
+/// Reads every `*.jsonl` below the folder: sessions of Claude Code, and rollouts of Codex; and the sessions of Claude
+/// Code that SpecStory keeps in `.specstory/history`. Calls that are in several files count once
 #[derive(Parser)]
 #[command(name = "traces")]
 pub struct Command {
     /// A folder with sessions, such as a checkout of a repository that publishes them
     #[arg(long, value_name = "DIR", required = true)]
     checkout: Vec<PathBuf>,
-    /// The policy; `preset:coding-agent` unless given
+    /// The policy; `preset:coding-agent` by default
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Turn this on in the preset, as an operator can (may be given several times)
@@ -45,16 +45,16 @@ pub struct Command {
     /// As if the person remembered every command of medium risk by its form, for the project, when it is first asked about
     #[arg(long)]
     grants: bool,
-    /// As for an agent that nobody marked: nothing runs confined
+    /// As for an agent that is not marked: nothing runs confined
     #[arg(long)]
     free: bool,
     /// Only one half of the sessions, chosen by their ids: tune on one, measure on the other
     #[arg(long)]
     half: Option<Half>,
-    /// Show so many of the commonest shapes of commands that ask, each with why and one example
+    /// Show this many of the commonest shapes of commands that ask, each with the reason and one example
     #[arg(long, default_value_t = 0, value_name = "N")]
     top: usize,
-    /// Print these calls as one JSON object a line, each once, for people and programs to read
+    /// Print these calls as one JSON object per line, each once
     #[arg(long)]
     list: Option<List>,
 }
@@ -75,7 +75,7 @@ enum List {
     Asked,
 }
 
-/// Reads the sessions, asks the policy about each call, and prints what came of it.
+/// Reads the sessions, evaluates the policy for each call, and prints the result.
 pub fn main(command: &Command) -> Result<()> {
     let text = if let Some(file) = &command.policy {
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?
@@ -94,7 +94,7 @@ pub fn main(command: &Command) -> Result<()> {
             if !command.half.is_none_or(|half| half == half_of(&session.id)) {
                 return;
             }
-            let mut calls: Vec<&Made> =
+            let mut calls: Vec<&RecordedCall> =
                 session.calls.iter().filter(|made| seen.insert(made.id.clone())).collect();
             calls.sort_by_key(|made| made.at);
             for made in calls {
@@ -129,8 +129,13 @@ pub fn main(command: &Command) -> Result<()> {
     Ok(())
 }
 
-/// What the policy says of a call, and the form by which a person could remember it.
-fn judged(policy: &Policy, roots: &[String], made: &Made, confines: bool) -> (Outcome, Option<Template>) {
+/// The policy's outcome for a call, and the form by which a person could remember it.
+fn judged(
+    policy: &Policy,
+    roots: &[String],
+    made: &RecordedCall,
+    confines: bool,
+) -> (Outcome, Option<Template>) {
     let context = place::context(&made.tool, &made.input, &made.folder, roots);
     let call = Call {
         kind: Kind::Action,
@@ -157,7 +162,7 @@ fn can_confine(input: &serde_json::Map<String, serde_json::Value>) -> bool {
     !background && input.get("command").is_some_and(serde_json::Value::is_string)
 }
 
-/// The half that a session is in. It is the same for everybody who measures.
+/// The half of a session. It is the same for everyone who measures.
 fn half_of(session: &str) -> Half {
     let digest = Sha256::digest(session.as_bytes());
     if digest.first().is_some_and(|byte| byte % 2 == 0) { Half::Tune } else { Half::Check }

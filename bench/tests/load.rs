@@ -1,10 +1,10 @@
-//! The load generator against the bare servers: it counts what it should, and notices what it must.
+//! The load generator against the bare servers: it counts correctly, and notices faults.
 
 use std::path::Path;
 use std::time::Duration;
 
 use placet_bench::baseline::bare::{Bare, Mode};
-use placet_bench::load::closed::{self, Pace, Work};
+use placet_bench::load::closed::{self, Pace, Workload};
 use placet_bench::load::fill;
 use placet_bench::load::parked::{Protocol, bytes_per_waiter};
 use placet_bench::load::wake;
@@ -19,7 +19,7 @@ fn bare(mode: Mode) -> Bare {
 async fn creates_and_cycles_are_counted() {
     let server = bare(Mode::Post);
     let targets = [server.target().clone()];
-    let creates = closed::run(&targets, 4, Work::Create { keyed: true }, PACE).await.unwrap();
+    let creates = closed::run(&targets, 4, Workload::Create { keyed: true }, PACE).await.unwrap();
     // Four times as long with every try in which a busy machine answered nothing.
     let windows = std::iter::successors(Some(PACE), |pace| pace.slower());
     let counted = |pace: Pace| creates.per_second * pace.measure.as_secs_f64();
@@ -28,7 +28,7 @@ async fn creates_and_cycles_are_counted() {
 
     let server = bare(Mode::Poll);
     let targets = [server.target().clone()];
-    let cycles = closed::run(&targets, 4, Work::Cycle, PACE).await.unwrap();
+    let cycles = closed::run(&targets, 4, Workload::Cycle, PACE).await.unwrap();
     assert!(cycles.per_second > 0.0 && cycles.latency.p50() <= cycles.latency.p99());
 }
 
@@ -60,6 +60,6 @@ async fn parked_waiters_take_memory_on_both_protocols() {
 async fn a_server_that_refuses_is_an_error_not_a_figure() {
     // The bare server that only parses knows no long poll.
     let server = bare(Mode::Post);
-    let error = closed::run(&[server.target().clone()], 2, Work::Cycle, PACE).await.unwrap_err();
+    let error = closed::run(&[server.target().clone()], 2, Workload::Cycle, PACE).await.unwrap_err();
     assert!(format!("{error:#}").contains("404"), "{error:#}");
 }

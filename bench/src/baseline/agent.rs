@@ -1,5 +1,5 @@
-//! A bare agent that speaks A2A 0.3 and remembers no more than it must: what a call through the proxy is compared with, and
-//! what pauses when many tasks wait.
+//! A bare agent that speaks A2A 0.3 and keeps as little as possible: the baseline for calls through the proxy, and
+//! the agent that pauses when many tasks wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[derive(Default)]
 struct Tasks {
     last: u64,
-    /// The tasks that wait; all others are done.
+    /// The tasks that wait. All others are done.
     waiting: HashMap<String, Value>,
 }
 

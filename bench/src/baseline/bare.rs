@@ -1,4 +1,5 @@
-//! Bare axum servers without storage: one parses and answers, one also parks long polls in memory, one is an agent of A2A.
+//! Bare axum servers without storage: one parses and answers, one also parks long polls in memory, one is an A2A
+//! agent.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -22,7 +23,7 @@ use crate::load::target::Target;
 /// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
-    /// Parse the JSON, answer; remember nothing.
+    /// Parse the JSON and answer, without storage.
     Post,
     /// The calls of a whole cycle, with slots in a map.
     Poll,
@@ -30,7 +31,7 @@ pub enum Mode {
     Agent,
 }
 
-/// A bare server in a process of its own; ends with this value.
+/// A bare server in its own process, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Bare {
     child: Child,
@@ -38,7 +39,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Starts this same program again as a bare server, so that it is built exactly as the client is.
+    /// Starts this same program as a bare server, so that both are built the same way.
     pub fn start(mode: Mode) -> Result<Self> {
         Self::start_from(&std::env::current_exe()?, mode)
     }
@@ -76,7 +77,7 @@ impl Bare {
 
 impl Drop for Bare {
     fn drop(&mut self) {
-        // Already gone is as good as stopped.
+        // A process that has already ended is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -119,7 +120,7 @@ pub async fn serve(mode: Mode) -> Result<()> {
     writeln!(stdout, "listening on http://{}", listener.local_addr()?)?;
     stdout.flush()?;
     let listener = listener.tap_io(|stream| {
-        // A server that answers late because of Nagle would be no ceiling.
+        // Nagle's algorithm would make the baseline too slow.
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, router).await?;

@@ -1,4 +1,4 @@
-//! Raw grouped commits of the same rows into Postgres, and a database of its own for every measurement.
+//! Raw grouped commits of the same rows into Postgres, with a new database for every measurement.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio_postgres::{Client, NoTls};
 use super::sqlite::{Commits, Row, WINDOW};
 use crate::load::figures::Latencies;
 
-/// A database made for one measurement; call [`Database::drop_it`] at the end.
+/// A database for one measurement. Call [`Database::drop_it`] at the end.
 #[derive(Debug)]
 pub struct Database {
     cluster: String,
@@ -25,7 +25,7 @@ impl Database {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let name = format!("placet_bench_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let session = connect(cluster).await?;
-        // One may be left of a run that was broken off under the same process id.
+        // A cancelled run under the same process id may have left one.
         session.client.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?;
         session.client.batch_execute(&format!("CREATE DATABASE {name}")).await?;
         Ok(Self { cluster: cluster.to_owned(), name })
@@ -36,7 +36,7 @@ impl Database {
         with_database(&self.cluster, &self.name)
     }
 
-    /// Drops it, with whatever is still connected.
+    /// Drops it, with all connections to it.
     pub async fn drop_it(self) -> Result<()> {
         let session = connect(&self.cluster).await?;
         session.client.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await?;
@@ -74,7 +74,7 @@ type Value<'a> = &'a (dyn ToSql + Sync);
 /// The tables, indexes and triggers of the product itself.
 const SCHEMA: &str = include_str!("../../../crates/store/migrations/postgres/0001_gate.sql");
 
-/// Commits for `measure`, `group` creates to a commit, each table written with one statement.
+/// Commits for `measure`, with `group` creates per commit. Each table is written with one statement.
 pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
     let mut session = connect(url).await?;
     let client = &mut session.client;
@@ -105,7 +105,7 @@ pub async fn run(url: &str, group: u32, measure: Duration) -> Result<Commits> {
     let mut recorded = Vec::new();
     let mut number: i64 = 0;
     let mut head = [0_u8; 32];
-    // A slow disk is given the time for one commit.
+    // A slow disk gets the time for one commit.
     while begun.elapsed() < warm_up + measure || recorded.is_empty() {
         let before = Instant::now();
         let mut numbers = Vec::new();

@@ -1,4 +1,4 @@
-//! Raw fsynced commits of the rows a create writes, straight through rusqlite: no HTTP, no life cycle.
+//! Raw fsynced commits of the rows of a create, through rusqlite alone: no HTTP, no life cycle.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use crate::load::figures::Latencies;
 
-/// What a loop of commits reached.
+/// The result of a loop of commits.
 #[derive(Debug, Clone)]
 pub struct Commits {
-    /// Creates made durable a second.
+    /// Creates made durable per second.
     pub per_second: f64,
     /// How long each commit took, from BEGIN to COMMIT answered.
     pub latency: Latencies,
@@ -22,7 +22,7 @@ pub struct Commits {
 /// The tables, indexes and triggers of the product itself.
 const SCHEMA: &str = include_str!("../../../crates/store/migrations/sqlite/0001_gate.sql");
 
-/// And its way of opening them.
+/// The product's way of opening them.
 const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
@@ -31,7 +31,7 @@ const SETTINGS: &str = "
     PRAGMA temp_store = MEMORY;
 ";
 
-/// Commits for `measure`, `group` creates to a commit, into a fresh database in `folder`.
+/// Commits for `measure`, with `group` creates per commit, into a fresh database in `folder`.
 pub fn run(folder: &Path, group: u32, measure: Duration) -> Result<Commits> {
     let mut connection = Connection::open(folder.join("raw.db"))?;
     connection.execute_batch(SETTINGS)?;
@@ -43,7 +43,7 @@ pub fn run(folder: &Path, group: u32, measure: Duration) -> Result<Commits> {
     let mut rows = Rows::default();
     loop {
         let before = Instant::now();
-        // A slow disk is given the time for one commit.
+        // A slow disk gets the time for one commit.
         if before >= begun + warm_up + measure && !recorded.is_empty() {
             break;
         }
@@ -89,7 +89,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Once a commit: where the ledger ends.
+    /// Once per commit: the end of the ledger.
     fn write_head(&self, connection: &Connection) -> Result<()> {
         connection
             .prepare_cached("UPDATE head SET seq = ?1, hash = ?2 WHERE one = 1")?
@@ -98,7 +98,7 @@ impl Rows {
     }
 }
 
-/// Microseconds that a request may wait.
+/// The time limit of a request, in microseconds.
 pub(super) const WINDOW: i64 = 6 * 3_600_000_000;
 
 /// One create's values, shared with the Postgres baseline.
@@ -112,7 +112,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Fills in the texts, which are as long as the product's own, and moves the chain's head on.
+    /// Fills in texts as long as the product's own, and advances the head of the chain.
     pub(super) fn of(number: i64, head: &mut [u8; 32]) -> Self {
         let digits = format!("{number:010}");
         let body = PAYLOAD.replace("##########", &digits);

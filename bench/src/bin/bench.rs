@@ -1,4 +1,4 @@
-//! `bench`: one table of what the real binary reaches, each figure beside its baseline of the same run.
+//! `bench`: one table of the real binary's figures, each with its baseline of the same run.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ struct Args {
     /// Where the table goes as JSON.
     #[arg(long, value_name = "FILE", default_value = "target/bench/bench.json")]
     out: PathBuf,
-    /// Where data folders go: a folder on the disk that is to be measured.
+    /// Where data folders go: a folder on the disk that is measured.
     #[arg(long, value_name = "DIR", default_value = "target/bench")]
     dir: PathBuf,
     /// How often everything is repeated; the table shows the median and the range.
@@ -46,13 +46,13 @@ struct Args {
     /// A running community gateway to compare the approvals door with, such as http://127.0.0.1:8000.
     #[arg(long, value_name = "URL", value_parser = peer)]
     approvals_peer: Option<SocketAddr>,
-    /// Another build of `placet`, older as a rule: measures both in turns, and nothing else.
+    /// Another build of `placet`, usually an older one: measures only both, in turns.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// How many pairs then.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=999))]
     pairs: u64,
-    /// Tiny counts: checks that every row can be measured, judges no target.
+    /// Tiny counts: checks that every row can be measured, and judges no target.
     #[arg(long)]
     short: bool,
     /// Exit with 1 when a target is missed.
@@ -62,7 +62,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The bare server that baselines are taken from.
+    /// The bare server for the baselines.
     #[command(hide = true)]
     Bare {
         /// What it does.
@@ -142,7 +142,7 @@ async fn run(args: Args) -> Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// What a reader needs to know about the machine before comparing two tables.
+/// The facts about the machine that a reader needs to compare two tables.
 fn machine(bench: &Bench) -> serde_json::Value {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");

@@ -1,4 +1,4 @@
-//! `crash`: killed at any moment, the server keeps every promise it made.
+//! `crash`: killed at any moment, the server keeps every promise.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `powercut`: no acknowledged decision is lost when the power goes.
+//! `powercut`: no acknowledged decision is lost in a power cut.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `traces`: how often a policy would have asked a person in sessions that really happened.
+//! `traces`: how often a policy would have asked a person in real sessions.
 
 use std::process::ExitCode;
 

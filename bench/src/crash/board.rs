@@ -1,4 +1,4 @@
-//! What the load knows while it runs: requests to work on, permits held, and operations that got no answer.
+//! The state of the load: requests to work on, permits held, and operations without an answer.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::node::rng::Rng;
 
-/// One request, as its last answer showed it.
+/// One request, as in its last answer.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) id: String,
@@ -15,7 +15,7 @@ pub(super) struct Item {
     pub(super) version: i64,
     pub(super) state: String,
     pub(super) number: i64,
-    /// The secret of the claimant, once somebody tried to claim.
+    /// The secret of the claimant, after the first attempt to claim.
     pub(super) claimant: Option<String>,
     pub(super) permit: Option<String>,
     pub(super) waited: bool,
@@ -23,7 +23,7 @@ pub(super) struct Item {
 
 /// An operation that was sent and not answered.
 #[derive(Debug, Clone)]
-pub(super) struct Unanswered {
+pub(super) struct UnansweredCall {
     pub(super) who: String,
     pub(super) path: String,
     pub(super) key: String,
@@ -31,7 +31,7 @@ pub(super) struct Unanswered {
     pub(super) target: Target,
 }
 
-/// What an operation is about.
+/// The target of an operation.
 #[derive(Debug, Clone)]
 pub(super) enum Target {
     /// A new request; true if it asks to be claimed in the same call.
@@ -45,12 +45,12 @@ pub(super) enum Target {
 pub(super) struct Board {
     items: Vec<Item>,
     places: HashMap<String, usize>,
-    pub(super) unanswered: Vec<Unanswered>,
+    pub(super) unanswered: Vec<UnansweredCall>,
     pub(super) creates_left: u32,
 }
 
 impl Board {
-    /// Takes in a record; older news is ignored.
+    /// Adds a record. Older versions are ignored.
     pub(super) fn learn(&mut self, record: &Value) {
         let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (id, version) = (text("id"), record.get("version").and_then(Value::as_i64).unwrap_or(0));
@@ -95,8 +95,8 @@ impl Board {
         after.iter().chain(before).find(|item| fits(item)).cloned()
     }
 
-    /// One of the operations of this principal that got no answer.
-    pub(super) fn take_unanswered(&mut self, who: &str) -> Option<Unanswered> {
+    /// An operation of this principal without an answer.
+    pub(super) fn take_unanswered(&mut self, who: &str) -> Option<UnansweredCall> {
         let place = self.unanswered.iter().position(|one| one.who == who)?;
         Some(self.unanswered.swap_remove(place))
     }

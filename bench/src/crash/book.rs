@@ -1,4 +1,4 @@
-//! The oracle's book: what was intended, what was answered, what was executed, and every rule that a record must keep.
+//! The oracle's book: intents, answers, executions, and every rule that a record must keep.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::digest::of_action;
 use super::lines::{Line, Rare};
-use super::rules::{Effect, Intent, Known, decision, executed, origin, stable, text, version};
+use super::rules::{Effect, Intent, RequestHistory, decision, executed, origin, stable, text, version};
 
 /// A create that was sent.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Create {
     made: bool,
 }
 
-/// What an operation was about.
+/// The kind of an operation.
 #[derive(Debug, Clone)]
 enum Op {
     Create(i64),
@@ -29,8 +29,8 @@ enum Op {
         id: String,
         verb: String,
         body: Value,
-        /// Whether whoever claims held the permit already when they asked. Somebody who asked earlier may be refused,
-        /// and be heard of only after another caller got it with the same secret.
+        /// Whether the claimant already held the permit when it asked. An earlier attempt may be refused, and be
+        /// answered only after another caller got the permit with the same secret.
         held: bool,
     },
 }
@@ -43,11 +43,11 @@ pub(super) struct Book {
     creates: BTreeMap<i64, Create>,
     /// By agent and idempotency key.
     keys: HashMap<(String, String), i64>,
-    pub(super) requests: BTreeMap<String, Known>,
-    /// Who waits for what, and how many kills there had been when they began.
+    pub(super) requests: BTreeMap<String, RequestHistory>,
+    /// The waiters, what they wait for, and the number of kills before they began.
     waiting: BTreeMap<u64, (String, u32)>,
     pub(super) violations: Vec<String>,
-    /// How many of the violations are acknowledged words that were lost.
+    /// How many of the violations are lost acknowledgements.
     pub(super) lost: usize,
     pub(super) answers: u64,
     pub(super) effects: u64,
@@ -197,7 +197,7 @@ impl Book {
         known.effects.push(effect);
     }
 
-    /// Checks one record that somebody was shown against everything before it.
+    /// Checks a record that was shown against everything before it.
     pub(super) fn observe(&mut self, record: &Value, whence: &str) {
         let id = text(record, "id").to_owned();
         let mut wrong: Vec<String> = Vec::new();
@@ -247,7 +247,7 @@ impl Book {
         }
     }
 
-    /// After a restart, with nothing else going on: these are all the records there are.
+    /// After a restart, without load: these are all the records.
     pub(super) fn settle(&mut self, records: &BTreeMap<String, Value>, end: bool) {
         for record in records.values() {
             self.observe(record, "read back");
@@ -301,7 +301,7 @@ mod tests {
     use super::super::lines::Line;
     use super::Book;
 
-    /// What the server would show for number 7 in this state.
+    /// The server's record of number 7 in this state.
     fn record(version: i64, state: &str, decision: Option<&str>) -> Value {
         let mut record = json!({"id": "req_7", "version": version, "state": state, "kind": "action", "agent": "bot", "session": "s",
             "tool": "t", "arguments": {"n": 7}, "summary": "x", "context": {}, "on_behalf_of": null, "nonce": "o",
@@ -330,7 +330,7 @@ mod tests {
         act(book, op, "decision", "ann", json!({"decision": word, "digest": digest, "version": 1}));
     }
 
-    /// A book in which number 7 was approved, and that was answered.
+    /// A book in which number 7 was approved and acknowledged.
     fn approved() -> Book {
         let mut book = Book::default();
         create(&mut book, 1, 201);

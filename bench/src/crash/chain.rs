@@ -1,4 +1,4 @@
-//! The ledger as readers saw it: it only grows, has one entry per version, and every entry is linked to the one before.
+//! The ledger as readers saw it: it only grows, has one entry per version, and links every entry to the one before.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::digest::{canonical, sha256};
 use crate::node::http::Http;
 
-/// Every entry anybody was ever shown, by its number.
+/// Every entry that any reader saw, by number.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     entries: BTreeMap<u64, Value>,
@@ -31,7 +31,7 @@ impl Chain {
         self.entries.len()
     }
 
-    /// Takes in a page; what contradicts an earlier look is returned in words.
+    /// Adds a page. Returns contradictions to earlier pages in words.
     pub(super) fn seen(&mut self, page: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         for (seq, entry) in items(page) {
@@ -48,7 +48,7 @@ impl Chain {
         wrong
     }
 
-    /// Reads the whole ledger: everything seen before must still be there, word for word and without gaps.
+    /// Reads the whole ledger: everything seen before must still be there, unchanged and without gaps.
     pub(super) fn read_back(&mut self, http: &mut Http) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let mut after = 0;
@@ -101,7 +101,7 @@ impl Chain {
         wrong
     }
 
-    /// One entry for every version of every request, none missing, none too many.
+    /// Exactly one entry for every version of every request.
     pub(super) fn agrees(&self, records: &BTreeMap<String, Value>) -> Vec<String> {
         let mut versions: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
         for entry in self.entries.values().filter_map(|item| item.get("entry")) {

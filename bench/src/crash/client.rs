@@ -1,4 +1,5 @@
-//! The callers: agents that ask, claim, report and withdraw, reviewers that decide, and waiters that outlive the server.
+//! The callers: agents that ask, claim, report and cancel, reviewers that decide, and waiters that outlive the
+//! server.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,20 +9,20 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::board::{Board, Item, Target, Unanswered};
+use super::board::{Board, Item, Target, UnansweredCall};
 use super::lines::{Line, Oracle};
 use crate::node::http::{Http, NoAnswer};
 use crate::node::rng::Rng;
 
 const IN_TIME: Duration = Duration::from_secs(20);
 
-/// What all callers of one data folder share.
+/// Shared by all callers of one data folder.
 #[derive(Debug)]
 pub(super) struct World<'a> {
     pub(super) addr: SocketAddr,
     pub(super) oracle: &'a Oracle,
     pub(super) board: &'a Mutex<Board>,
-    /// Operations, request numbers and secrets are counted over the whole run.
+    /// Operations, request numbers and secrets are numbered over the whole run.
     pub(super) counter: &'a AtomicU64,
     pub(super) stop: &'a AtomicBool,
 }
@@ -35,11 +36,11 @@ pub(super) struct Caller<'a> {
     pub(super) rng: Rng,
 }
 
-/// What became of an operation.
+/// The outcome of an operation.
 enum Outcome {
-    /// There was an answer, or nothing to ask.
+    /// It was answered, or there was nothing to ask.
     Answered,
-    /// The server is gone: the caller ends.
+    /// The server is gone, so the caller ends.
     Gone,
 }
 
@@ -57,7 +58,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Notes the intent, sends, notes the answer. An operation without an answer is kept for a retry.
-    fn send(&mut self, one: Unanswered) -> Result<Outcome> {
+    fn send(&mut self, one: UnansweredCall) -> Result<Outcome> {
         let op = self.count();
         let body = one.body.clone();
         self.world.oracle.note(&match &one.target {
@@ -93,7 +94,7 @@ impl<'a> Caller<'a> {
     }
 
     fn act(&mut self, item: &Item, verb: &str, body: Value) -> Result<Outcome> {
-        let one = Unanswered {
+        let one = UnansweredCall {
             who: self.name.clone(),
             path: format!("/v1/requests/{}/{verb}", item.id),
             key: format!("k{}", self.count()),
@@ -103,7 +104,7 @@ impl<'a> Caller<'a> {
         self.send(one)
     }
 
-    /// An agent at work until the server is gone.
+    /// An agent that works until the server is gone.
     pub(super) fn agent(&mut self) -> Result<()> {
         while !self.world.stop.load(Ordering::Relaxed) {
             let retry = if self.rng.percent(40) { self.board().take_unanswered(&self.name) } else { None };
@@ -135,7 +136,7 @@ impl<'a> Caller<'a> {
                     None => idle(),
                 }
             } else {
-                // What must never be granted: the oracle knows.
+                // Must never be granted; the oracle knows that.
                 let item = board.pick(&mut self.rng, |item| {
                     item.agent == me && !matches!(item.state.as_str(), "approved" | "claimed")
                 });
@@ -161,7 +162,7 @@ impl<'a> Caller<'a> {
         }
         let path = if claims { "/v1/requests?wait=10s&claim=true" } else { "/v1/requests" };
         let key = format!("k{}", self.count());
-        let one = Unanswered {
+        let one = UnansweredCall {
             who: self.name.clone(),
             path: path.into(),
             key,
@@ -173,8 +174,8 @@ impl<'a> Caller<'a> {
 
     fn claim(&mut self, item: Option<Item>) -> Result<Outcome> {
         let Some(item) = item else { return Ok(idle()) };
-        // Mostly the secret this request was first claimed with, so that lost answers are asked for again;
-        // sometimes another, so that claimants race.
+        // Mostly the secret of the first claim, so that lost answers are asked for again. Sometimes another, so that
+        // claimants race.
         let claimant = match &item.claimant {
             Some(claimant) if self.rng.percent(70) => claimant.clone(),
             _ => format!("claimant-{}-0123456789abcdef", self.count()),
@@ -185,8 +186,8 @@ impl<'a> Caller<'a> {
         self.act(&item, "claim", json!({"claimant": claimant}))
     }
 
-    /// A permit that came with an answer is used at once: the effect is noted.
-    fn granted(&self, one: &Unanswered, body: &Value) -> Result<()> {
+    /// A permit in an answer is used at once: the effect is noted.
+    fn granted(&self, one: &UnansweredCall, body: &Value) -> Result<()> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let permit = text("permit");
         if permit.is_empty() {
@@ -198,7 +199,7 @@ impl<'a> Caller<'a> {
         };
         let claimant = one.body.get("claimant").and_then(Value::as_str).map(str::to_owned);
         let (arguments, digest) = match body.get("decision").filter(|decision| !decision.is_null()) {
-            // Claimed within the create: the answer is the record with the permit in it.
+            // Claimed in the create: the answer is the record with the permit.
             Some(decision) => {
                 let edited = decision.get("arguments").filter(|arguments| !arguments.is_null());
                 (
@@ -225,7 +226,7 @@ impl<'a> Caller<'a> {
         self.act(&item, "outcome", json!({"permit": item.permit, "status": status}))
     }
 
-    /// A reviewer at work until the server is gone.
+    /// A reviewer that works until the server is gone.
     pub(super) fn reviewer(&mut self) -> Result<()> {
         let mut after = 0;
         while !self.world.stop.load(Ordering::Relaxed) {
@@ -276,7 +277,7 @@ impl<'a> Caller<'a> {
         self.act(&item, "decision", body)
     }
 
-    /// Decides whatever the server still calls pending, a page of it; false when nothing is. Used when a life ends.
+    /// Decides a page of what is still pending. False when there is nothing. Used at the end of a life.
     pub(super) fn decide_all(&mut self) -> Result<bool> {
         let answer = self.http.get("/v1/requests?state=pending&limit=50", IN_TIME)?;
         let page = answer.json()?;
@@ -293,17 +294,17 @@ impl<'a> Caller<'a> {
         Ok(!pending.is_empty())
     }
 
-    /// Sends everything again that was never answered; used when a life ends.
+    /// Repeats every operation without an answer. Used at the end of a life.
     pub(super) fn settle(&mut self) -> Result<()> {
         loop {
             let Some(mut one) = self.board().take_unanswered(&self.name) else { return Ok(()) };
-            // Nobody decides just now, so waiting would be for nothing; the query is not part of the key.
+            // No reviewer is active now, so waiting would be useless. The query is not part of the key.
             one.path = one.path.replace("wait=10s&", "");
             self.send(one)?;
         }
     }
 
-    /// Reads the ledger's tail: what a reader saw must still be there after any kill.
+    /// Reads the ledger's tail: what a reader saw must survive any kill.
     fn look(&mut self, after: &mut u64) -> Result<Outcome> {
         let Ok(answer) = self.http.get(&format!("/v1/ledger?after={after}"), IN_TIME) else {
             return Ok(Outcome::Gone);
@@ -328,8 +329,8 @@ impl<'a> Caller<'a> {
         Outcome::Answered
     }
 
-    /// A waiter until the server is gone: parks on one request, across kills, until it has learned the outcome,
-    /// then takes another. Now and then it asks and waits in one call.
+    /// A waiter until the server is gone: waits for one request, across kills, until it has learned the outcome, then
+    /// takes another. Sometimes it creates and waits in one call.
     pub(super) fn waiter(&mut self, waiting: &mut Option<(u64, String)>) -> Result<()> {
         while !self.world.stop.load(Ordering::Relaxed) {
             if waiting.is_none() && self.rng.percent(15) && self.board().creates_left > 0 {
@@ -347,13 +348,13 @@ impl<'a> Caller<'a> {
         Ok(())
     }
 
-    /// Waits on until the outcome is known; used when a life ends.
+    /// Waits until the outcome is known. Used at the end of a life.
     pub(super) fn wait_out(&mut self, waiting: &mut Option<(u64, String)>) -> Result<()> {
         while waiting.is_some() && !matches!(self.park(waiting)?, Outcome::Gone) {}
         Ok(())
     }
 
-    /// Chooses a request nobody waits for.
+    /// Chooses a request without a waiter.
     fn take(&mut self, waiting: &mut Option<(u64, String)>) -> Result<bool> {
         let item = {
             let mut board = self.board();

@@ -1,11 +1,11 @@
-//! The digest of a request, computed a second time from the design's words alone.
+//! The digest of a request, computed independently of the product, from the contract alone.
 
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 /// RFC 8785 for what the load sends: ASCII text and integers, for which sorting bytes and plain digits are exact.
-/// `None` for anything else, so that a value outside this never passes unnoticed.
+/// `None` for anything else, so that no other value passes unnoticed.
 pub(super) fn canonical(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some("null".into()),

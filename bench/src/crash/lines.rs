@@ -1,4 +1,4 @@
-//! The lines that go from the load to the oracle, and what the oracle says back.
+//! The lines from the load to the oracle, and the oracle's answers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -9,11 +9,11 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One line. Intents are written before anything is sent, answers after they came.
+/// One line. Intents are written before anything is sent, answers after they have come.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(super) enum Line {
-    /// A new data folder: everything known so far was about another one.
+    /// A new data folder: everything so far was about another one.
     Life { life: u32 },
     /// A create is about to be sent. `claims` says that it asks to be claimed in the same call.
     Create { op: u64, agent: String, key: String, body: Value, claims: bool },
@@ -21,12 +21,12 @@ pub(super) enum Line {
     Act { op: u64, id: String, verb: String, who: String, body: Value },
     /// The answer to an operation came.
     Answer { op: u64, status: u16, body: Value },
-    /// Something that cannot be right whatever happened before, in words: no answer from a living server,
-    /// a waiter that was turned away.
+    /// A violation that does not depend on history, in words: no answer from a living server, a waiter that was
+    /// turned away.
     Wrong { what: String },
     /// A permit was granted and the action is being executed now.
     Effect { id: String, permit: String, claimant: Option<String>, arguments: Value, digest: String },
-    /// Somebody waits for the outcome of a request, across any number of kills.
+    /// A waiter waits for the outcome of a request, across any number of kills.
     Waits { waiter: u64, id: String },
     /// And has learned it.
     Learned { waiter: u64, record: Value },
@@ -34,7 +34,7 @@ pub(super) enum Line {
     Ledger { page: Value },
     /// The server was killed.
     Killed { cycle: u32 },
-    /// The server is up and nothing else happens: read everything back and judge. `end` says that all waiters
+    /// The server is up and idle: read everything back and judge. `end` says that all waiters
     /// must have learned.
     Judge { addr: String, auditor: String, end: bool },
 }
@@ -44,7 +44,7 @@ pub(super) enum Line {
 pub(super) struct Verdict {
     /// Broken rules since the last verdict, in words.
     pub(super) violations: Vec<String>,
-    /// How many of them are acknowledged words that were lost.
+    /// How many of them are lost acknowledgements.
     pub(super) lost: usize,
     /// Requests read back.
     pub(super) requests: usize,
@@ -56,16 +56,16 @@ pub(super) struct Verdict {
     pub(super) effects: u64,
     /// Waiters that have learned, over all lives.
     pub(super) learned: u64,
-    /// How often the rare things happened, over all lives.
+    /// How often rare events happened, over all lives.
     pub(super) rare: Rare,
 }
 
-/// Rare things that a run must have seen, or it has tested less than it says.
+/// Rare events that a run must have seen. Otherwise it has tested less than it claims to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rare {
     /// Waiters that parked before a kill and learned the outcome after it.
     pub(super) across: u64,
-    /// Creates that had happened although nobody had heard of it, and were found again by their key.
+    /// Creates that happened without an answer, and were found again by their key.
     pub(super) found: u64,
     /// Permits asked for again with the same secret.
     pub(super) again: u64,

@@ -1,4 +1,4 @@
-//! The other process: keeps its own fsynced file of what was intended, answered and executed, and judges the server by it.
+//! The second process: keeps its own fsynced file of intents, answers and executions, and judges the server by it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,11 +16,11 @@ use super::lines::{Line, Rare, Verdict};
 use crate::node::http::Http;
 use crate::node::{create_file, print, thread};
 
-/// Reads lines until the load goes away.
+/// Reads lines until the load ends.
 pub(super) fn run(path: &Path) -> Result<()> {
     let mut file = create_file(path)?;
     let (sender, lines) = channel();
-    // Read apart from the writing, so that the load never waits for our disk.
+    // Reading is apart from writing, so that the load never waits for our disk.
     thread("oracle-input", move || {
         for line in BufReader::new(std::io::stdin()).lines().map_while(Result::ok) {
             if sender.send(line).is_err() {
@@ -73,7 +73,7 @@ pub(super) fn run(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Everything that waited goes to the disk in one piece, before any of it is used for a judgement.
+/// Writes everything that waits to the disk at once, before it is used for a judgement.
 fn write(file: &mut File, batch: &[String]) -> Result<()> {
     let mut text = batch.join("\n");
     text.push('\n');
@@ -81,7 +81,7 @@ fn write(file: &mut File, batch: &[String]) -> Result<()> {
     file.sync_data().context("sync the oracle's file")
 }
 
-/// All records and what is wrong with the ledger, at one moment: no caller is there, but deadlines still pass.
+/// All records and the faults of the ledger, at one moment. There are no callers, but deadlines still pass.
 fn quiet(http: &mut Http, chain: &mut Chain) -> Result<(BTreeMap<String, Value>, Vec<String>)> {
     let mut wrong = chain.read_back(http)?;
     for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! The rules that every record must keep, seen from what was asked for, what was shown before and what was executed.
+//! The rules that every record must keep, given what was asked for, shown before and executed.
 
 use serde_json::{Value, json};
 
@@ -22,10 +22,10 @@ pub(super) struct Effect {
     pub(super) digest: String,
 }
 
-/// What is known of one request.
+/// Everything known about one request.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The newest record anybody was shown.
+pub(super) struct RequestHistory {
+    /// The newest record that was shown.
     pub(super) last: Value,
     pub(super) intents: Vec<Intent>,
     pub(super) effects: Vec<Effect>,
@@ -33,7 +33,7 @@ pub(super) struct Known {
     pub(super) reported: bool,
 }
 
-impl Known {
+impl RequestHistory {
     /// Whether this claimant was given the permit.
     pub(super) fn holds(&self, claimant: Option<&Value>) -> bool {
         let claimant = claimant.and_then(Value::as_str);
@@ -53,12 +53,12 @@ pub(super) fn decision(record: &Value) -> Option<&Value> {
     record.get("decision").filter(|decision| !decision.is_null())
 }
 
-/// A reader sees a passed deadline before the timer has written it down: the same version, one state further.
+/// A reader sees a passed deadline before the timer has recorded it: the same version, one state further.
 fn overdue(version: &str, seen: &str) -> bool {
     matches!((version, seen), ("pending", "expired") | ("approved", "lapsed") | ("claimed", "unknown"))
 }
 
-/// A later look at a request agrees with an earlier one.
+/// A later record of a request agrees with an earlier one.
 pub(super) fn stable(before: &Value, now: &Value, wrong: &mut Vec<String>) {
     let (older, newer) = if version(now) >= version(before) { (before, now) } else { (now, before) };
     let (was, is) = (text(older, "state"), text(newer, "state"));
@@ -80,8 +80,8 @@ pub(super) fn stable(before: &Value, now: &Value, wrong: &mut Vec<String>) {
     }
 }
 
-/// Everything on the record was asked for by somebody.
-pub(super) fn origin(known: &Known, record: &Value, claims: bool, wrong: &mut Vec<String>) {
+/// Everything on the record was asked for.
+pub(super) fn origin(known: &RequestHistory, record: &Value, claims: bool, wrong: &mut Vec<String>) {
     let state = text(record, "state");
     let asked = |verb: &'static str| known.intents.iter().filter(move |intent| intent.verb == verb);
     if let Some(decision) = decision(record) {
@@ -134,7 +134,7 @@ pub(super) fn origin(known: &Known, record: &Value, claims: bool, wrong: &mut Ve
     }
 }
 
-/// What was executed is what was decided, and was decided in favour.
+/// What was executed is what was decided, and it was approved.
 pub(super) fn executed(id: &str, record: &Value, effect: &Effect, wrong: &mut Vec<String>) {
     if !was_claimed(text(record, "state")) {
         wrong.push(format!("{id} was executed, but its record says {}", text(record, "state")));

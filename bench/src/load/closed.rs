@@ -12,7 +12,7 @@ use super::conn::Conn;
 use super::figures::Latencies;
 use super::process;
 use super::target::Target;
-use super::wire::{self, Create, Held};
+use super::wire::{self, Create, HeldRequest};
 
 /// How long one loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,9 @@ pub fn next_number() -> u64 {
     COUNTER.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What the clients do over and over.
+/// The calls that clients repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum Workload {
     /// One create.
     Create {
         /// With an idempotency key.
@@ -65,8 +65,8 @@ pub enum Work {
     Cycle,
 }
 
-/// Runs `clients` clients, spread evenly over the targets; for longer, when not one call was answered.
-pub async fn run(targets: &[Target], clients: usize, work: Work, mut pace: Pace) -> Result<Rate> {
+/// Runs `clients` clients, spread evenly over the targets. Runs longer if no call was answered.
+pub async fn run(targets: &[Target], clients: usize, work: Workload, mut pace: Pace) -> Result<Rate> {
     loop {
         if let Some(rate) = window(targets, clients, work, pace).await? {
             return Ok(rate);
@@ -77,16 +77,16 @@ pub async fn run(targets: &[Target], clients: usize, work: Work, mut pace: Pace)
     }
 }
 
-/// One window of `pace`; `None` when nothing was answered inside it.
-async fn window(targets: &[Target], clients: usize, work: Work, pace: Pace) -> Result<Option<Rate>> {
+/// One window of `pace`. `None` if no call was answered in it.
+async fn window(targets: &[Target], clients: usize, work: Workload, pace: Pace) -> Result<Option<Rate>> {
     let begin = Instant::now() + pace.warm_up;
     let window = Window { begin, end: begin + pace.measure };
     let mut tasks = JoinSet::new();
     for target in targets.iter().cycle().take(clients) {
         let target = Arc::new(target.clone());
         match work {
-            Work::Create { keyed } => tasks.spawn(create_loop(target, window, keyed)),
-            Work::Cycle => tasks.spawn(cycle_loop(target, window)),
+            Workload::Create { keyed } => tasks.spawn(create_loop(target, window, keyed)),
+            Workload::Cycle => tasks.spawn(cycle_loop(target, window)),
         };
     }
     let whole = pace.warm_up + pace.measure;
@@ -114,7 +114,7 @@ async fn window(targets: &[Target], clients: usize, work: Work, pace: Pace) -> R
     }))
 }
 
-/// Only what is answered inside it counts.
+/// Only calls that are answered inside it count.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     begin: Instant,
@@ -161,8 +161,8 @@ async fn cycle_loop(target: Arc<Target>, window: Window) -> Result<Vec<Duration>
     loop {
         let answer = agent.call(create.fill(next_number())).await?;
         answer.expect(201, "create")?;
-        let held = Held::read(answer.body)?;
-        // The wait is on the wire before the decision is, so the server has to park it.
+        let held = HeldRequest::read(answer.body)?;
+        // The wait is sent before the decision, so the server has to park it.
         agent.send(&wire::get(target.addr, &wire::wait_path(&held.id), &target.agent)).await?;
         reviewer.call(&wire::approve(target.addr, &target.reviewer, &held)).await?.expect(200, "decision")?;
         let waited = agent.receive().await?;
@@ -191,7 +191,7 @@ mod tests {
 
     const PACE: Pace = Pace { warm_up: Duration::ZERO, measure: Duration::from_millis(50) };
 
-    /// A server that takes three times as long for an answer as [`PACE`] measures.
+    /// A server that answers three times slower than [`PACE`] measures.
     #[expect(clippy::disallowed_methods, reason = "a peer that lives as long as its test")]
     async fn slow(answer: &'static [u8]) -> Target {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -215,7 +215,7 @@ mod tests {
         let target = slow(b"HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\n{}").await;
         let posted = posts::run(target.addr, "/", "{}", 201, 2, PACE).await.unwrap();
         assert!(posted.per_second > 0.0 && posted.latency.p50() >= 150.0, "{posted:?}");
-        let rate = run(&[target], 2, Work::Create { keyed: false }, PACE).await.unwrap();
+        let rate = run(&[target], 2, Workload::Create { keyed: false }, PACE).await.unwrap();
         assert!(rate.per_second > 0.0 && rate.latency.p50() >= 150.0, "{rate:?}");
     }
 

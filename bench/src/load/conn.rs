@@ -1,4 +1,4 @@
-//! One HTTP/1.1 keep-alive connection that reads no more of an answer than it must.
+//! One HTTP/1.1 keep-alive connection that reads only what it needs of an answer.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A connection with at most one request under way.
+/// A connection with at most one request in flight.
 #[derive(Debug)]
 pub struct Conn {
     stream: TcpStream,
@@ -23,7 +23,7 @@ pub struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Fails with the body's beginning when the status is another one.
+    /// Fails with the beginning of the body if the status is another one.
     pub fn expect(&self, status: u16, what: &str) -> Result<()> {
         if self.status == status {
             return Ok(());
@@ -52,7 +52,7 @@ impl Conn {
         self.buffer.clear();
         let mut head: Option<Head> = None;
         loop {
-            // Records are about 1 KiB: one read is the rule.
+            // Records are about 1 KiB, so one read is usually enough.
             self.buffer.reserve(2048);
             let read = self.stream.read_buf(&mut self.buffer).await.context("the connection broke")?;
             if read == 0 {

@@ -1,5 +1,5 @@
-//! How long a person's answer takes to reach an agent that listens on a WebSocket of its own, as the agents of the
-//! observability server do.
+//! The time until a person's answer reaches an agent that listens on its own WebSocket, like the agents of the
+//! observability server.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -20,25 +20,25 @@ use super::figures::Latencies;
 use super::posts::post;
 use super::wire::number_after;
 
-/// An answer that has not come by then is lost.
+/// An answer counts as lost after this time.
 const LOST: Duration = Duration::from_secs(5);
 
 /// What one round saw.
 #[derive(Debug, Clone)]
-pub struct Delivered {
-    /// From sending the answer to the agent having it.
+pub struct DeliveryTimes {
+    /// From sending the answer to its arrival at the agent.
     pub delivered: Latencies,
-    /// From sending the answer to the call being answered.
+    /// From sending the answer to the end of the call.
     pub call: Latencies,
     /// Answers that never came.
     pub lost: usize,
 }
 
-/// Who waits for which number.
+/// The waiting agents by number.
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Instant>>>>;
 
 /// `workers` people, each with an agent: the agent asks, the person answers, `each` times over.
-pub async fn run(addr: SocketAddr, workers: usize, each: usize) -> Result<Delivered> {
+pub async fn run(addr: SocketAddr, workers: usize, each: usize) -> Result<DeliveryTimes> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     let waiting = Waiting::default();
@@ -59,7 +59,7 @@ pub async fn run(addr: SocketAddr, workers: usize, each: usize) -> Result<Delive
             }
         }
     }
-    Ok(Delivered { delivered: Latencies::new(delivered), call: Latencies::new(call), lost })
+    Ok(DeliveryTimes { delivered: Latencies::new(delivered), call: Latencies::new(call), lost })
 }
 
 async fn listen(listener: TcpListener, waiting: Waiting) {
@@ -87,7 +87,7 @@ async fn hear(stream: TcpStream, waiting: Waiting) {
     }
 }
 
-/// One person: how long each call took, and when the agent had the answer.
+/// One person: the time of each call, and when the agent had the answer.
 async fn answer(
     addr: SocketAddr,
     port: u16,

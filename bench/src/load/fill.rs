@@ -1,4 +1,4 @@
-//! Puts many requests into a server, and takes them out of its queue again.
+//! Creates many requests in a server, and removes them from its queue.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::closed::next_number;
 use super::conn::{Conn, find};
 use super::target::Target;
-use super::wire::{self, Create, Held};
+use super::wire::{self, Create, HeldRequest};
 
 /// Connections used for filling; enough to keep the group commit busy.
 const CLIENTS: usize = 64;
@@ -18,7 +18,7 @@ const CLIENTS: usize = 64;
 const BATCH: usize = 100;
 
 /// Creates `count` held requests over HTTP.
-pub async fn create(target: &Target, count: usize) -> Result<Vec<Held>> {
+pub async fn create(target: &Target, count: usize) -> Result<Vec<HeldRequest>> {
     let mut tasks = JoinSet::new();
     let clients = CLIENTS.min(count);
     for client in 0..clients {
@@ -31,7 +31,7 @@ pub async fn create(target: &Target, count: usize) -> Result<Vec<Held>> {
             for _ in 0..share {
                 let answer = conn.call(create.fill(next_number())).await?;
                 answer.expect(201, "create")?;
-                held.push(Held::read(answer.body)?);
+                held.push(HeldRequest::read(answer.body)?);
             }
             anyhow::Ok(held)
         });
@@ -44,8 +44,8 @@ pub async fn create(target: &Target, count: usize) -> Result<Vec<Held>> {
 }
 
 /// Denies all of `held` through batch decisions.
-pub async fn deny(target: &Target, held: Vec<Held>) -> Result<()> {
-    let batches: VecDeque<Vec<Held>> = held.chunks(BATCH).map(<[Held]>::to_vec).collect();
+pub async fn deny(target: &Target, held: Vec<HeldRequest>) -> Result<()> {
+    let batches: VecDeque<Vec<HeldRequest>> = held.chunks(BATCH).map(<[HeldRequest]>::to_vec).collect();
     let batches = Arc::new(Mutex::new(batches));
     let mut tasks = JoinSet::new();
     for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! How long a reviewer's page of the queue takes, and a walk through ten pages of the past.
+//! The time for a reviewer's page of the queue, and for ten pages of history.
 
 use std::time::Duration;
 

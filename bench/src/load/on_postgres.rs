@@ -1,4 +1,4 @@
-//! The real binary on a Postgres database, alone or beside others.
+//! The real binary on a Postgres database, alone or with other nodes.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -13,17 +13,17 @@ use super::subject::SETTINGS;
 use super::target::Target;
 use crate::node::{BOOTSTRAP_TOKEN, new_key};
 
-/// One node; the process ends with this value.
+/// One node. Its process ends when this is dropped.
 #[derive(Debug)]
 pub struct PostgresNode {
-    _running: Running,
+    _running: RunningNode,
     target: Target,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningNode {
     child: Child,
-    // Kept open: a server that writes to a closed pipe dies of it.
+    // Kept open: a server that writes to a closed pipe is killed.
     stdout: BufReader<ChildStdout>,
     folder: TempDir,
 }
@@ -31,7 +31,7 @@ struct Running {
 impl PostgresNode {
     /// The first node on a database; makes the keys.
     pub fn first(bin: &Path, dir: &Path, url: &str) -> Result<Self> {
-        let mut running = Running::start(bin, dir, url)?;
+        let mut running = RunningNode::start(bin, dir, url)?;
         let addr = running.listening()?;
         let target = Target {
             addr,
@@ -42,9 +42,9 @@ impl PostgresNode {
         Ok(Self { _running: running, target })
     }
 
-    /// A further node, which takes the keys of the first.
+    /// A further node, which uses the keys of the first.
     pub fn next(bin: &Path, dir: &Path, url: &str, first: &Target) -> Result<Self> {
-        let mut running = Running::start(bin, dir, url)?;
+        let mut running = RunningNode::start(bin, dir, url)?;
         let target = Target { addr: running.listening()?, pid: running.child.id(), ..first.clone() };
         Ok(Self { _running: running, target })
     }
@@ -55,7 +55,7 @@ impl PostgresNode {
     }
 }
 
-impl Running {
+impl RunningNode {
     fn start(bin: &Path, dir: &Path, url: &str) -> Result<Self> {
         let folder = tempfile::tempdir_in(dir)?;
         let log = File::create(folder.path().join("log"))?;
@@ -75,7 +75,7 @@ impl Running {
         Ok(Self { child, stdout, folder })
     }
 
-    /// Reads on until the server says where it listens.
+    /// Reads lines until the server names its address.
     fn listening(&mut self) -> Result<SocketAddr> {
         let mut line = String::new();
         while self.stdout.read_line(&mut line)? > 0 {
@@ -89,9 +89,9 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningNode {
     fn drop(&mut self) {
-        // Already gone is as good as stopped.
+        // A process that has already ended is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

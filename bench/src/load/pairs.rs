@@ -1,15 +1,15 @@
-//! Two builds of the same program, measured in turns: on a noisy machine only the ratio of neighbours says something.
+//! Two builds of the same program, measured in turns. On a noisy machine only the ratio of neighbours is meaningful.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::closed::{self, Pace, Work};
+use super::closed::{self, Pace, Workload};
 use super::subject::Subject;
 use super::wake;
 use crate::node::say;
 
-/// Fewer pairs than this give no interval worth the name.
+/// Fewer pairs than this give no useful interval.
 pub const FEWEST: usize = 6;
 
 /// What is measured of each.
@@ -36,15 +36,17 @@ impl Measure {
         }
     }
 
-    /// How many a second: more is better, in every row.
+    /// How many per second. In every row more is better.
     async fn of(self, bin: &Path, dir: &Path, pace: Pace) -> Result<f64> {
         let subject = Subject::start(bin, dir)?;
         let targets = [subject.target().clone()];
         Ok(match self {
             Self::Creates { clients } => {
-                closed::run(&targets, clients, Work::Create { keyed: false }, pace).await?.per_second
+                closed::run(&targets, clients, Workload::Create { keyed: false }, pace).await?.per_second
             }
-            Self::Cycles { clients } => closed::run(&targets, clients, Work::Cycle, pace).await?.per_second,
+            Self::Cycles { clients } => {
+                closed::run(&targets, clients, Workload::Cycle, pace).await?.per_second
+            }
             Self::Decide { decisions } => {
                 1_000.0 / wake::acknowledgements(subject.target(), decisions).await?.p50()
             }
@@ -52,18 +54,18 @@ impl Measure {
     }
 }
 
-/// One row: the new build's figure in terms of the old one's.
+/// One row: the new build's figure relative to the old one's.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Row {
     /// What was measured.
     pub what: String,
     /// How many pairs.
     pub pairs: usize,
-    /// The median of old and new, in calls a second.
+    /// The median of old and new, in calls per second.
     pub old: f64,
     /// The same of the new build.
     pub new: f64,
-    /// The median of the ratios new to old; above 1 the new one is faster.
+    /// The median of the ratios new to old. Above 1 the new one is faster.
     pub ratio: f64,
     /// The 95 % interval of that median.
     pub low: f64,
@@ -71,7 +73,7 @@ pub struct Row {
     pub high: f64,
 }
 
-/// Measures both in turns. Who goes first changes with every pair.
+/// Measures both in turns. The order changes with every pair.
 pub async fn compare(old: &Path, new: &Path, dir: &Path, pace: Pace, pairs: usize) -> Result<Vec<Row>> {
     if pairs < FEWEST {
         bail!("--pairs must be at least {FEWEST}: fewer have no 95 % interval");
@@ -118,7 +120,7 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The 95 % interval of the median, by ranks: it assumes nothing about how the values lie.
+/// The 95 % interval of the median, by ranks, without an assumption about the distribution.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank, not below one")]
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let count = sorted.len() as f64;

@@ -1,4 +1,4 @@
-//! Memory of parked waiters: HTTP/1.1 with a connection each, HTTP/2 with a hundred streams a connection.
+//! Memory of parked waiters: HTTP/1.1 with one connection each, HTTP/2 with a hundred streams per connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::conn::Conn;
 use super::process;
 use super::target::Target;
-use super::wire::{self, Held};
+use super::wire::{self, HeldRequest};
 
 /// Streams on one connection; servers commonly allow 100 or more.
 const STREAMS: usize = 100;
@@ -31,7 +31,7 @@ pub enum Protocol {
 }
 
 /// Bytes of server memory per parked waiter: one waiter on each of `held`.
-pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol) -> Result<f64> {
+pub async fn bytes_per_waiter(target: &Target, held: &[HeldRequest], protocol: Protocol) -> Result<f64> {
     warm_up(target, held).await?;
     process::settle(target.pid, Duration::from_mins(1)).await?;
     let before = process::resident(target.pid)?;
@@ -58,9 +58,9 @@ pub async fn bytes_per_waiter(target: &Target, held: &[Held], protocol: Protocol
     Ok((after as f64 - before as f64) / held.len() as f64)
 }
 
-/// Reads every request over several connections, again and again until memory no longer grows: database caches,
-/// which are bounded and not a waiter's, are full before the first figure is taken.
-async fn warm_up(target: &Target, held: &[Held]) -> Result<()> {
+/// Reads every request over several connections until memory no longer grows. Database caches are bounded and not a
+/// waiter's, so they must be full before the first figure.
+async fn warm_up(target: &Target, held: &[HeldRequest]) -> Result<()> {
     const CONNECTIONS: usize = 16;
     const PASSES: usize = 12;
     let ids: Arc<Vec<String>> = Arc::new(held.iter().map(|held| held.id.clone()).collect());
@@ -92,7 +92,7 @@ async fn warm_up(target: &Target, held: &[Held]) -> Result<()> {
 
 async fn park_http1(
     target: &Target,
-    held: &[Held],
+    held: &[HeldRequest],
     early: &Arc<AtomicUsize>,
     tasks: &mut JoinSet<Result<()>>,
 ) -> Result<()> {
@@ -111,7 +111,7 @@ async fn park_http1(
 
 async fn park_http2(
     target: &Target,
-    held: &[Held],
+    held: &[HeldRequest],
     early: &Arc<AtomicUsize>,
     tasks: &mut JoinSet<Result<()>>,
 ) -> Result<()> {
@@ -141,7 +141,7 @@ async fn park_http2(
                 std::future::pending().await
             });
         }
-        // Let the frames out group by group instead of 20,000 at the end.
+        // Sends the frames group by group instead of 20,000 at the end.
         tokio::task::yield_now().await;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Many tasks that wait for people, each with a client that follows it; then a yes to all of them.
+//! Many tasks that wait for people, each with a client that follows it. Then all are approved.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use super::process::resident;
 use super::target::Target;
 use crate::node::http::Http;
 
-/// What became of them.
+/// The result.
 #[derive(Debug, Clone, Copy)]
-pub struct Paused {
+pub struct PausedResult {
     /// Streams that were open while people decided.
     pub held: usize,
-    /// Streams that told of the end.
+    /// Streams that reported the end.
     pub ended: usize,
     /// Kibibytes of the server's memory for each.
     pub kib: f64,
@@ -31,7 +31,7 @@ pub struct Paused {
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Holds `count` tasks behind the proxy at `path`, and approves them all.
-pub async fn run(target: &Target, path: &str, count: usize) -> Result<Paused> {
+pub async fn run(target: &Target, path: &str, count: usize) -> Result<PausedResult> {
     let before = resident(target.pid)?;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": {"message": {
         "kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hold"}],
@@ -64,7 +64,7 @@ pub async fn run(target: &Target, path: &str, count: usize) -> Result<Paused> {
     while let Some(done) = ending.join_next().await {
         ended += usize::from(done?.is_ok());
     }
-    Ok(Paused { held, ended, kib, took: begun.elapsed() })
+    Ok(PausedResult { held, ended, kib, took: begun.elapsed() })
 }
 
 async fn open(addr: SocketAddr, call: &[u8]) -> Result<TcpStream> {

@@ -1,4 +1,4 @@
-//! One call, sent over and over without a key: what a server of another project can be compared by.
+//! One call, sent repeatedly without a key, to compare with servers of other projects.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use super::closed::Pace;
 use super::conn::Conn;
 use super::figures::Latencies;
 
-/// What a loop of one call reached.
+/// The result of a loop of one call.
 #[derive(Debug, Clone)]
-pub struct Posted {
+pub struct PostRate {
     /// Good answers a second.
     pub per_second: f64,
     /// How long each took.
@@ -31,7 +31,7 @@ pub fn post(addr: SocketAddr, path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Runs `clients` clients, each with a connection of its own; for longer, when no call got its good answer.
+/// Runs `clients` clients, each with its own connection. Runs longer if no call was answered.
 pub async fn run(
     addr: SocketAddr,
     path: &str,
@@ -39,7 +39,7 @@ pub async fn run(
     status: u16,
     clients: usize,
     mut pace: Pace,
-) -> Result<Posted> {
+) -> Result<PostRate> {
     let call = post(addr, path, body);
     loop {
         let posted = window(addr, &call, status, clients, pace).await?;
@@ -56,7 +56,7 @@ pub async fn run(
 }
 
 /// One window of `pace`.
-async fn window(addr: SocketAddr, call: &[u8], status: u16, clients: usize, pace: Pace) -> Result<Posted> {
+async fn window(addr: SocketAddr, call: &[u8], status: u16, clients: usize, pace: Pace) -> Result<PostRate> {
     let begin = Instant::now() + pace.warm_up;
     let end = begin + pace.measure;
     let mut tasks: JoinSet<Result<(Vec<Duration>, usize)>> = JoinSet::new();
@@ -91,5 +91,5 @@ async fn window(addr: SocketAddr, call: &[u8], status: u16, clients: usize, pace
         .await
         .context("a client was still waiting for its answer a minute after the end")??;
     let per_second = recorded.len() as f64 / pace.measure.as_secs_f64();
-    Ok(Posted { per_second, latency: Latencies::new(recorded), failed })
+    Ok(PostRate { per_second, latency: Latencies::new(recorded), failed })
 }

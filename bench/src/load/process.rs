@@ -1,11 +1,11 @@
-//! What Linux says about a server process: memory, processor time, and whether it has come to rest.
+//! Linux's figures of a server process: memory, processor time, and whether it is idle.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use tokio::time::Instant;
 
-/// `/proc` counts processor time in these units a second, on every Linux.
+/// `/proc` counts processor time in these units per second, on every Linux.
 const TICKS: f64 = 100.0;
 
 /// Resident memory of a process in bytes.

@@ -1,4 +1,4 @@
-//! The rows of the table, each measured round by round with baseline and subject taking turns.
+//! The rows of the table. In each round baseline and subject are measured in turns.
 
 mod a2a;
 mod doors;
@@ -19,16 +19,16 @@ use super::subject::Subject;
 use crate::node::say;
 use crate::report::Report;
 
-/// One part of the run, as `--only` names it.
+/// One part of the run, by its name for `--only`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Part {
     /// Durable creates a second.
     Creates,
     /// Whole cycles a second.
     Cycles,
-    /// How long a decision takes to be acknowledged.
+    /// The time until a decision is acknowledged.
     Decide,
-    /// How long a waiter waits after the decision.
+    /// The time from a decision to the waiter's answer.
     Wake,
     /// Memory of a parked waiter.
     Memory,
@@ -88,7 +88,7 @@ pub struct Sizes {
     pub lists: usize,
     /// Evaluations of a policy.
     pub evaluations: usize,
-    /// Requests on record that a simulation goes over.
+    /// Requests on record for a simulation.
     pub simulated: usize,
 }
 
@@ -111,7 +111,7 @@ impl Sizes {
         }
     }
 
-    /// Just enough to see that every row can be measured; no figure of it means anything.
+    /// Just enough to see that every row can be measured. The figures have no meaning.
     pub fn short() -> Self {
         Self {
             pace: Pace { warm_up: Duration::from_millis(50), measure: Duration::from_millis(250) },
@@ -135,19 +135,19 @@ impl Sizes {
 pub struct Bench {
     /// The `placet` binary.
     pub bin: PathBuf,
-    /// Where data folders go; on the disk that is to be measured.
+    /// Where data folders go: on the disk that is measured.
     pub dir: PathBuf,
     /// How often everything is repeated.
     pub rounds: usize,
     /// How much of everything.
     pub sizes: Sizes,
-    /// A Postgres cluster to make databases in.
+    /// A Postgres cluster for the databases.
     pub postgres: Option<String>,
     /// Servers of other projects to compare the doors with.
     pub peers: Peers,
 }
 
-/// Servers of other projects, where somebody started them.
+/// Servers of other projects, if they are running.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Peers {
     /// The observability server.
@@ -157,7 +157,7 @@ pub struct Peers {
 }
 
 impl Bench {
-    /// Measures one part; what it has not measured after half an hour is missing.
+    /// Measures one part. What takes longer than half an hour is left out.
     pub async fn run(&self, part: Part, report: &mut Report) {
         const LIMIT: Duration = Duration::from_mins(30);
         if tokio::time::timeout(LIMIT, self.measure(part, report)).await.is_err() {

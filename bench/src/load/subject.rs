@@ -15,7 +15,7 @@ use crate::node::{self, Node, NodeOptions};
 /// A debug build with a million requests may need this long to open.
 const START_WITHIN: Duration = Duration::from_mins(1);
 
-/// A running server with its keys; the process ends and the folder goes with this value.
+/// A running server with its keys. Dropping it ends the process and removes the folder.
 #[derive(Debug)]
 pub struct Subject {
     node: Option<Node>,
@@ -24,7 +24,7 @@ pub struct Subject {
     _folder: TempDir,
 }
 
-/// No limit that would meet the load before the server does.
+/// Limits that the load cannot reach.
 pub(super) const SETTINGS: [&str; 3] =
     ["limits.requests_per_second=0", "limits.pending_per_agent=2000000", "limits.waits_per_principal=30000"];
 
@@ -42,7 +42,7 @@ impl Subject {
         })
     }
 
-    /// The same, in front of an agent.
+    /// The same, as the proxy of an agent.
     pub fn fronting(bin: &Path, dir: &Path, agent: SocketAddr) -> Result<Self> {
         let file = tempfile::NamedTempFile::new_in(dir).context("cannot make a configuration file")?;
         let text = format!(
@@ -101,7 +101,7 @@ impl Subject {
         Ok(took)
     }
 
-    /// Size of its data on disk, for remarks.
+    /// Size of its data on disk, for notes.
     pub fn data_bytes(&self) -> u64 {
         let entries = std::fs::read_dir(&self.options.data).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()

@@ -1,4 +1,4 @@
-//! A server under load: where it listens, which keys it takes, which process it is.
+//! A server under load: its address, keys and process.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! How long a parked waiter waits after the decision: one by one, or all decided at once.
+//! The time from a decision to the answer of a parked waiter: one by one, or all decided at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,32 +13,32 @@ use super::figures::Latencies;
 use super::fill;
 use super::process;
 use super::target::Target;
-use super::wire::{self, Held};
+use super::wire::{self, HeldRequest};
 
 /// The three intervals of one decision, as seen from outside.
 #[derive(Debug, Clone)]
 pub struct Wakes {
-    /// From the reviewer having its 200 to the waiter having its answer; 0 where the waiter was first.
+    /// From the reviewer's 200 to the waiter's answer. 0 if the waiter was first.
     pub acknowledged_to_answered: Latencies,
-    /// From the decision being sent to the waiter having its answer.
+    /// From sending the decision to the waiter's answer.
     pub sent_to_answered: Latencies,
-    /// From the decision being sent to the reviewer having its 200.
+    /// From sending the decision to the reviewer's 200.
     pub sent_to_acknowledged: Latencies,
 }
 
-/// A waiter with its long poll on the wire.
+/// A waiter with its long poll sent.
 struct Waiter {
-    held: Held,
+    held: HeldRequest,
     answered: oneshot::Receiver<Instant>,
 }
 
-struct Parked {
+struct ParkedWaiters {
     waiters: Vec<Waiter>,
     tasks: JoinSet<Result<()>>,
 }
 
-/// Parks `count` waiters, each on its own connection and its own request, and lets the server come to rest.
-async fn park(target: &Target, count: usize) -> Result<Parked> {
+/// Parks `count` waiters, each on its own connection and its own request, and waits until the server is idle.
+async fn park(target: &Target, count: usize) -> Result<ParkedWaiters> {
     let held = fill::create(target, count).await?;
     let mut waiters = Vec::with_capacity(count);
     let mut tasks = JoinSet::new();
@@ -53,18 +53,18 @@ async fn park(target: &Target, count: usize) -> Result<Parked> {
                 let at = Instant::now();
                 answer.expect(200, "wait")?;
                 if !wire::is_pending(answer.body) {
-                    // Nobody listens any more only when the measurement has failed elsewhere.
+                    // The receiver is gone only if the measurement has failed elsewhere.
                     let _ = tell.send(at);
                     return Ok(());
                 }
-                // The wait ran out before its turn came: wait again, as an agent would.
+                // The wait timed out before its turn: wait again, as an agent would.
                 conn.send(&request).await?;
             }
         });
         waiters.push(Waiter { held, answered });
     }
     process::settle(target.pid, Duration::from_mins(1)).await?;
-    Ok(Parked { waiters, tasks })
+    Ok(ParkedWaiters { waiters, tasks })
 }
 
 struct Times {
@@ -100,7 +100,7 @@ pub async fn one_by_one(target: &Target, parked: usize, total: usize) -> Result<
     Ok(wakes(times))
 }
 
-/// One waiter at a time, `total` times over: parked, given 5 ms to come to rest, decided.
+/// One waiter at a time, `total` times: parked, given 5 ms to settle, decided.
 async fn lone(target: &Target, total: usize) -> Result<Wakes> {
     let mut agent = Conn::open(target.addr).await?;
     let mut reviewer = Conn::open(target.addr).await?;
@@ -161,7 +161,7 @@ pub async fn at_once(target: &Target, count: usize) -> Result<Wakes> {
         times.push(done??);
     }
     finish(&mut parked.tasks).await?;
-    // The burst begins for all of them when the first decision leaves.
+    // For all of them the burst begins when the first decision is sent.
     if let Some(first) = times.iter().map(|times| times.sent).min() {
         for times in &mut times {
             times.sent = first;
@@ -177,7 +177,7 @@ async fn finish(tasks: &mut JoinSet<Result<()>>) -> Result<()> {
     Ok(())
 }
 
-/// Decides `count` requests one after another with nothing else going on; how long each acknowledgement takes.
+/// Decides `count` requests one by one without other load, and measures each acknowledgement.
 pub async fn acknowledgements(target: &Target, count: usize) -> Result<Latencies> {
     let held = fill::create(target, count).await?;
     process::settle(target.pid, Duration::from_secs(30)).await?;

@@ -1,4 +1,4 @@
-//! The bytes of every call: built once, patched in place where a number changes, picked apart by key.
+//! The bytes of every call: built once, patched where a number changes, read by key.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use super::conn::find;
 const DIGITS: usize = 10;
 const SLOT: &[u8; DIGITS] = b"##########";
 
-/// What a person needs to know about a held request to decide it.
+/// The parts of a held request that a decision needs.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct HeldRequest {
     /// The request's id.
     pub id: String,
     /// Its digest, as shown.
@@ -22,7 +22,7 @@ pub struct Held {
     pub version: u64,
 }
 
-impl Held {
+impl HeldRequest {
     /// Reads the record of a create.
     pub fn read(record: &[u8]) -> Result<Self> {
         Ok(Self {
@@ -69,7 +69,7 @@ pub struct Create {
 }
 
 impl Create {
-    /// The call for one agent on one server; `keyed` adds an idempotency key, another one each time.
+    /// The call for one agent on one server. `keyed` adds a different idempotency key each time.
     pub fn new(addr: SocketAddr, agent: &str, keyed: bool) -> Self {
         let key = if keyed { "idempotency-key: bench-##########\r\n" } else { "" };
         let bytes = post(addr, "/v1/requests", agent, key, CREATE_BODY.as_bytes());
@@ -119,7 +119,7 @@ pub fn wait_path(id: &str) -> String {
 }
 
 /// The approval of a held request.
-pub fn approve(addr: SocketAddr, reviewer: &str, held: &Held) -> Vec<u8> {
+pub fn approve(addr: SocketAddr, reviewer: &str, held: &HeldRequest) -> Vec<u8> {
     let mut body = Vec::with_capacity(160);
     // Writing to a Vec cannot fail.
     let _ = write!(body, r#"{{"decision":"approve","digest":"{}","version":{}}}"#, held.digest, held.version);
@@ -127,7 +127,7 @@ pub fn approve(addr: SocketAddr, reviewer: &str, held: &Held) -> Vec<u8> {
 }
 
 /// One batch that denies all of `held`.
-pub fn deny_batch(addr: SocketAddr, reviewer: &str, held: &[Held]) -> Vec<u8> {
+pub fn deny_batch(addr: SocketAddr, reviewer: &str, held: &[HeldRequest]) -> Vec<u8> {
     let items: Vec<serde_json::Value> = held
         .iter()
         .map(|held| {
@@ -166,8 +166,9 @@ mod tests {
     #[test]
     fn a_record_gives_id_digest_and_version() {
         let held =
-            Held::read(br#"{"id":"req_1","version":12,"state":"pending","digest":"sha256:ab"}"#).unwrap();
+            HeldRequest::read(br#"{"id":"req_1","version":12,"state":"pending","digest":"sha256:ab"}"#)
+                .unwrap();
         assert_eq!((held.id.as_str(), held.digest.as_str(), held.version), ("req_1", "sha256:ab", 12));
-        assert!(Held::read(br#"{"version":1}"#).is_err());
+        assert!(HeldRequest::read(br#"{"version":1}"#).is_err());
     }
 }

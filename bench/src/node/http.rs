@@ -1,4 +1,4 @@
-//! A blocking HTTP/1.1 client that knows the one thing a crash test needs: whether an operation may have happened.
+//! A blocking HTTP/1.1 client that tells whether an operation may have happened, which a crash test must know.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -37,7 +37,7 @@ pub enum NoAnswer {
     /// No byte reached a server: it did not happen.
     #[error("not sent: {0}")]
     NotSent(std::io::Error),
-    /// It was sent, and then the line went dead: it may have happened.
+    /// It was sent, and then the connection broke: it may have happened.
     #[error("sent, but not answered: {0}")]
     Maybe(std::io::Error),
 }
@@ -112,7 +112,7 @@ fn connect(addr: SocketAddr) -> std::io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads one response; the second value says whether the connection may be used again.
+/// Reads one response. The second value says whether the connection can be used again.
 fn read_answer(stream: &mut TcpStream, within: Duration) -> std::io::Result<(Answer, bool)> {
     let deadline = Instant::now() + within;
     let mut parser = Parser::default();
@@ -205,7 +205,7 @@ impl Parser {
     }
 }
 
-/// The decoded body and how many bytes it took; `None` while it is not whole.
+/// The decoded body and its length in bytes. `None` while it is incomplete.
 fn chunks(mut rest: &[u8]) -> Result<Option<(Vec<u8>, usize)>, ()> {
     let (mut body, mut used) = (Vec::new(), 0);
     loop {

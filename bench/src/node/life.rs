@@ -1,6 +1,6 @@
-//! The life of a request, written down a second time and independently, as the edges that may be walked.
+//! The life of a request, written down a second time, independently of the product, as its allowed edges.
 
-/// Where each state may lead in one step. What is not here is final.
+/// The next states of each state. A state that is not here is final.
 const EDGES: &[(&str, &[&str])] = &[
     ("pending", &["approved", "denied", "answered", "expired", "cancelled"]),
     ("approved", &["claimed", "lapsed", "revoked", "cancelled"]),
@@ -17,7 +17,7 @@ pub fn may_follow(from: &str, to: &str) -> bool {
     from == to || next(from).iter().any(|step| may_follow(step, to))
 }
 
-/// True if nothing can happen to it any more.
+/// True if the request cannot change any more.
 pub fn is_final(state: &str) -> bool {
     next(state).is_empty()
 }

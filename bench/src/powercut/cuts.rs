@@ -1,4 +1,5 @@
-//! Makes the cuts: walks the recording, builds an image at each chosen place, opens it and compares it with what was promised.
+//! Makes the cuts: walks the recording, builds an image at each chosen place, opens it and compares it with the
+//! promises.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,16 +13,16 @@ use anyhow::{Context as _, Result};
 use tokio::time::Instant;
 
 use super::Options;
-use super::disk::{Disk, Event, Image, Step, Timed, steps};
+use super::disk::{Disk, Event, Image, Step, TimedEvent, steps};
 use super::image::build;
 use super::promise::{Promises, Rows, lost};
 use crate::node::http::{Answer, Parser};
 use crate::node::rng::Rng;
 use crate::node::{print, say};
 
-/// What an image turned out to be.
+/// The result of opening an image.
 #[derive(Debug, Clone)]
-pub(super) enum Opened {
+pub(super) enum OpenedImage {
     /// It opened, and holds these requests.
     Rows(Arc<Rows>),
     /// It did not open, or not whole.
@@ -34,8 +35,8 @@ pub(super) enum Opened {
 pub(super) trait Subject: Sync {
     /// Notes what an answer to a caller promises.
     fn learn(&self, answer: &Answer, promises: &mut Promises);
-    /// Opens an image. `fresh` says that nobody had been answered yet; `number` counts the distinct images.
-    fn open(&self, folder: &Path, fresh: bool, number: usize) -> Result<Opened>;
+    /// Opens an image. `fresh` says that no caller had an answer yet; `number` counts the distinct images.
+    fn open(&self, folder: &Path, fresh: bool, number: usize) -> Result<OpenedImage>;
 }
 
 /// The figures of a run.
@@ -80,13 +81,13 @@ impl Report {
 }
 
 /// The answers that each send completed, by event.
-pub(super) fn answers(events: &[Timed]) -> Result<HashMap<usize, Vec<Answer>>> {
+pub(super) fn answers(events: &[TimedEvent]) -> Result<HashMap<usize, Vec<Answer>>> {
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|index| events.get(*index).map(|timed| timed.end));
     let mut parsers: HashMap<&str, Parser> = HashMap::new();
     let mut found: HashMap<usize, Vec<Answer>> = HashMap::new();
     for index in order {
-        let Some(Timed { event: Event::Send(socket, bytes), .. }) = events.get(index) else {
+        let Some(TimedEvent { event: Event::Send(socket, bytes), .. }) = events.get(index) else {
             continue;
         };
         let parser = parsers.entry(socket).or_default();
@@ -98,7 +99,7 @@ pub(super) fn answers(events: &[Timed]) -> Result<HashMap<usize, Vec<Answer>>> {
     Ok(found)
 }
 
-/// Where the cuts fall: half anywhere, half right behind an answer, when a promise is youngest.
+/// Where the cuts are: half of them anywhere, half right after an answer, when a promise is newest.
 fn plan(all: &[Step], answers: &HashMap<usize, Vec<Answer>>, options: &Options) -> Vec<(usize, u64)> {
     let mut rng = Rng::new(options.seed);
     let behind: Vec<usize> = all
@@ -120,13 +121,13 @@ fn plan(all: &[Step], answers: &HashMap<usize, Vec<Answer>>, options: &Options) 
 /// What the workers share.
 struct Shared<'a, S> {
     subject: &'a S,
-    events: &'a [Timed],
+    events: &'a [TimedEvent],
     all: &'a [Step],
     answers: &'a HashMap<usize, Vec<Answer>>,
     scratch: &'a Path,
     options: &'a Options,
     /// Images already opened: the same bytes need not be opened twice, but are judged against every cut's promises.
-    opened: Mutex<HashMap<u64, Opened>>,
+    opened: Mutex<HashMap<u64, OpenedImage>>,
     /// One copy of equal rows: many images recover to the same requests.
     interned: Mutex<HashMap<u64, Arc<Rows>>>,
     report: Mutex<Report>,
@@ -138,7 +139,7 @@ struct Shared<'a, S> {
 /// Makes all cuts.
 pub(super) fn run<S: Subject>(
     subject: &S,
-    events: &[Timed],
+    events: &[TimedEvent],
     options: &Options,
     scratch: &Path,
 ) -> Result<Report> {
@@ -272,9 +273,9 @@ impl<S: Subject> Shared<'_, S> {
             opened
         };
         let (kind, words) = match &opened {
-            Opened::Rows(rows) => ("lost", lost(promises, rows)),
-            Opened::Corrupt(words) => ("corrupt", vec![words.clone()]),
-            Opened::Mismatch(words) => ("mismatch", vec![words.clone()]),
+            OpenedImage::Rows(rows) => ("lost", lost(promises, rows)),
+            OpenedImage::Corrupt(words) => ("corrupt", vec![words.clone()]),
+            OpenedImage::Mismatch(words) => ("mismatch", vec![words.clone()]),
         };
         if !words.is_empty() {
             self.broken(kind, place, seed, &words, image)?;
@@ -285,11 +286,11 @@ impl<S: Subject> Shared<'_, S> {
         Ok(())
     }
 
-    fn intern(&self, opened: Opened) -> Opened {
-        let Opened::Rows(rows) = opened else { return opened };
+    fn intern(&self, opened: OpenedImage) -> OpenedImage {
+        let OpenedImage::Rows(rows) = opened else { return opened };
         let mut hasher = DefaultHasher::new();
         rows.hash(&mut hasher);
-        Opened::Rows(Arc::clone(lock(&self.interned).entry(hasher.finish()).or_insert(rows)))
+        OpenedImage::Rows(Arc::clone(lock(&self.interned).entry(hasher.finish()).or_insert(rows)))
     }
 
     fn broken(&self, kind: &str, place: usize, seed: u64, words: &[String], image: &Image) -> Result<()> {
@@ -306,7 +307,7 @@ impl<S: Subject> Shared<'_, S> {
                 let _ = write!(example, " (and {} more)", words.len() - 1);
             }
             if self.options.keep && self.options.sabotage.is_none() {
-                // Written again, as the disk was before anybody opened it.
+                // Written again, as the disk was before it was opened.
                 let kept = self.scratch.join(format!("broken-{place}-{seed}"));
                 write(&kept, image)?;
                 let _ = write!(example, " [{}]", kept.display());
@@ -316,7 +317,7 @@ impl<S: Subject> Shared<'_, S> {
             }
             report.examples.push(example);
         }
-        // Enough is enough: a caught twin needs no more, and an honest run is red already.
+        // A caught bug needs no more examples, and an honest run has failed already.
         if report.violations() >= self.options.enough {
             self.stop.store(true, Ordering::Relaxed);
         }

@@ -58,7 +58,7 @@ pub(super) enum Event {
 
 /// An event with the places of its beginning and its end.
 #[derive(Debug, Clone)]
-pub(super) struct Timed {
+pub(super) struct TimedEvent {
     /// The place of its beginning.
     pub(super) start: usize,
     /// The place of its end.
@@ -67,7 +67,7 @@ pub(super) struct Timed {
     pub(super) event: Event,
 }
 
-/// Turns system calls into events on one data folder; keeps what the processes see across several runs.
+/// Turns system calls into events on one data folder. Keeps the state that processes share across several runs.
 #[derive(Debug)]
 pub(super) struct Recording {
     folder: PathBuf,
@@ -76,7 +76,7 @@ pub(super) struct Recording {
     lengths: Vec<u64>,
     offsets: HashMap<String, u64>,
     /// All events so far.
-    pub(super) events: Vec<Timed>,
+    pub(super) events: Vec<TimedEvent>,
 }
 
 impl Recording {
@@ -99,7 +99,7 @@ impl Recording {
             if let Some(event) =
                 self.event(run, call).with_context(|| format!("{} at {}", call.name, call.start))?
             {
-                self.events.push(Timed { start: call.start, end: call.end, event });
+                self.events.push(TimedEvent { start: call.start, end: call.end, event });
             }
         }
         Ok(())
@@ -255,7 +255,7 @@ impl Recording {
 /// The files of one image.
 pub(super) type Image = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The safe contents and what is still unsafe, at one place of the recording.
+/// The safe contents and the unsafe changes, at one place of the recording.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     /// Safe bytes by file.
@@ -280,7 +280,7 @@ pub(super) enum Step {
 }
 
 /// All beginnings and ends, in the order in which they happened. A cut falls between two of them.
-pub(super) fn steps(events: &[Timed]) -> Vec<Step> {
+pub(super) fn steps(events: &[TimedEvent]) -> Vec<Step> {
     let mut all = Vec::new();
     for (index, timed) in events.iter().enumerate() {
         all.push((timed.start, Step::Begin(index)));
@@ -294,15 +294,15 @@ pub(super) fn steps(events: &[Timed]) -> Vec<Step> {
 
 impl Disk {
     /// Moves on by one step.
-    pub(super) fn step(&mut self, step: Step, all: &[Timed]) {
+    pub(super) fn step(&mut self, step: Step, all: &[TimedEvent]) {
         match step {
             Step::Begin(index) => self.begin(index, all),
             Step::End(index) => self.end(index, all),
         }
     }
 
-    /// An event begins: changes may reach the disk from now on; a sync takes stock of what has returned.
-    fn begin(&mut self, index: usize, all: &[Timed]) {
+    /// An event begins: its changes may reach the disk from now on. A sync notes which writes have returned.
+    fn begin(&mut self, index: usize, all: &[TimedEvent]) {
         let Some(timed) = all.get(index) else { return };
         let returned = |event: &usize| all.get(*event).is_some_and(|other| other.end < timed.start);
         match &timed.event {
@@ -322,8 +322,8 @@ impl Disk {
         }
     }
 
-    /// An event has returned: a sync has saved what it took stock of.
-    fn end(&mut self, index: usize, all: &[Timed]) {
+    /// An event has returned: a sync has saved the writes that it noted.
+    fn end(&mut self, index: usize, all: &[TimedEvent]) {
         let Some(saved) = self.saving.remove(&index) else {
             return;
         };

@@ -6,7 +6,7 @@ use crate::node::rng::Rng;
 /// The unit a disk writes whole or not at all.
 pub(super) const SECTOR: usize = 512;
 
-/// What becomes of the unsafe changes of one file.
+/// The fate of the unsafe changes of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// None of them got through.

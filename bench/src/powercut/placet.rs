@@ -10,9 +10,9 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use super::Options;
-use super::cuts::{Opened, Subject};
+use super::cuts::{OpenedImage, Subject};
 use super::promise::{Promise, Promises, Row, Rows, decided, learn};
-use super::record::Recorded;
+use super::record::ServerRecording;
 use crate::node::http::{Answer, Http};
 use crate::node::life::may_follow;
 use crate::node::{Node, NodeOptions, verify};
@@ -25,7 +25,7 @@ pub(super) struct Placet<'a> {
 }
 
 impl<'a> Placet<'a> {
-    pub(super) fn new(bin: &Path, options: &Options, recorded: &'a Recorded) -> Self {
+    pub(super) fn new(bin: &Path, options: &Options, recorded: &'a ServerRecording) -> Self {
         Self {
             bin: bin.to_path_buf(),
             serve_every: options.serve_every.max(1),
@@ -34,7 +34,7 @@ impl<'a> Placet<'a> {
         }
     }
 
-    /// The server starts on the image and answers; a request is read back if there is one.
+    /// The server starts on the image and answers. If there is a request, it is read back.
     fn serve(&self, folder: &Path, rows: Option<&Rows>) -> Result<Option<String>> {
         let mut options = NodeOptions::new(&self.bin, folder);
         options.log = folder.join("server.log");
@@ -47,7 +47,7 @@ impl<'a> Placet<'a> {
         let wrong = if let Some((id, row)) = last {
             let answer = http.get(&format!("/v1/requests/{id}"), Duration::from_secs(10))?;
             let record = answer.json().unwrap_or_default();
-            // Time goes on while images are opened: the server may have let a deadline pass, and nothing else.
+            // Time passes while images are opened: a deadline may have passed, and nothing else may have changed.
             let version = record.get("version").and_then(Value::as_i64).unwrap_or(0);
             let state = record.get("state").and_then(Value::as_str).unwrap_or_default();
             let same = version >= row.version && may_follow(&row.state, state);
@@ -80,27 +80,27 @@ impl Subject for Placet<'_> {
         }
     }
 
-    fn open(&self, folder: &Path, fresh: bool, number: usize) -> Result<Opened> {
+    fn open(&self, folder: &Path, fresh: bool, number: usize) -> Result<OpenedImage> {
         if fresh && let Some(wrong) = self.serve(folder, None)? {
-            return Ok(Opened::Corrupt(wrong));
+            return Ok(OpenedImage::Corrupt(wrong));
         }
         let (good, _, words) = verify(&self.bin, folder)?;
         let database = folder.join("placet.db");
         let check = integrity(&database);
         if let Err(wrong) = check {
-            return Ok(Opened::Corrupt(format!("{wrong}; verify says {words}")));
+            return Ok(OpenedImage::Corrupt(format!("{wrong}; verify says {words}")));
         }
         if !good {
-            return Ok(Opened::Mismatch(format!("ledger verify: {words}")));
+            return Ok(OpenedImage::Mismatch(format!("ledger verify: {words}")));
         }
         let rows = rows(&database).with_context(|| format!("read {}", database.display()))?;
         if !fresh
             && number.is_multiple_of(self.serve_every)
             && let Some(wrong) = self.serve(folder, Some(&rows))?
         {
-            return Ok(Opened::Corrupt(wrong));
+            return Ok(OpenedImage::Corrupt(wrong));
         }
-        Ok(Opened::Rows(Arc::new(rows)))
+        Ok(OpenedImage::Rows(Arc::new(rows)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the server has told its callers so far, and what an opened image says about the same requests.
+//! The promises of the server to its callers, compared with the requests in an opened image.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::node::life::may_follow;
 
-/// The most that callers were told about one request.
+/// The newest promise about one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Promise {
     pub(super) version: i64,
     pub(super) state: String,
     pub(super) digest: Option<String>,
-    /// The decision, once one was shown: word, people, digest.
+    /// The decision, if one was shown: word, people, digest.
     pub(super) decision: Option<String>,
     /// A permit was handed out.
     pub(super) claimed: bool,
@@ -21,7 +21,7 @@ pub(super) struct Promise {
 /// Promises by request id.
 pub(super) type Promises = HashMap<String, Promise>;
 
-/// Notes what a record shown to a caller promises.
+/// Notes what a record promises to its caller.
 pub(super) fn learn(promises: &mut Promises, record: &Value) {
     let text = |name: &str| record.get(name).and_then(Value::as_str).map(str::to_owned);
     let (Some(id), Some(version)) = (text("id"), record.get("version").and_then(Value::as_i64)) else {
@@ -44,7 +44,7 @@ pub(super) fn decided(decision: &Value, word: &str) -> String {
     format!("{} by {} on {}", field(word), field("by"), field("digest"))
 }
 
-/// One request as an opened image has it.
+/// One request in an opened image.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Row {
     pub(super) version: i64,
@@ -57,7 +57,7 @@ pub(super) struct Row {
 /// Rows by request id.
 pub(super) type Rows = BTreeMap<String, Row>;
 
-/// Every promise that the rows do not keep.
+/// Every promise that the rows break.
 pub(super) fn lost(promises: &Promises, rows: &Rows) -> Vec<String> {
     let mut out = Vec::new();
     for (id, promise) in promises {

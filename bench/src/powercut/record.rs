@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::disk::{Event, Recording, Timed};
+use super::disk::{Event, Recording, TimedEvent};
 use super::trace::{self, Call, TRACED};
 use super::{Options, cuts};
 use crate::node::http::Http;
@@ -56,28 +56,28 @@ pub(super) fn read_trace(path: &Path, base: usize) -> Result<(Vec<Call>, usize)>
 
 /// What was recorded.
 #[derive(Debug)]
-pub(super) struct Recorded {
+pub(super) struct ServerRecording {
     /// Writes, syncs, names and answers, in order.
-    pub(super) events: Vec<Timed>,
+    pub(super) events: Vec<TimedEvent>,
     /// Which request each permit belongs to: the answer to a claim does not name it.
     pub(super) permits: HashMap<String, String>,
-    /// A reviewer's key, to ask an image that is served again.
+    /// A reviewer's key, to read from an image that is served again.
     pub(super) reviewer: String,
 }
 
-/// Everything the callers of one run share.
+/// Shared by all callers of one run.
 struct Callers {
     addr: SocketAddr,
     agent: String,
     reviewer: String,
     permits: Mutex<HashMap<String, String>>,
     answers: AtomicUsize,
-    /// The server has a planted bug: what it just acknowledged may not be there yet, so callers are patient.
+    /// The server has a planted bug: what it just acknowledged may not be there yet, so callers retry.
     patient: bool,
 }
 
-/// Runs the server several times on one folder: it is stopped in good order once, killed when idle once.
-pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Recorded> {
+/// Runs the server several times on one folder. Once it is stopped by a signal, once it is killed when idle.
+pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<ServerRecording> {
     let data = scratch.join("recorded");
     std::fs::create_dir(&data)?;
     let data = data.canonicalize()?;
@@ -130,7 +130,7 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
             let status = node.terminate(Duration::from_secs(30))?;
             say(format!("  first run stopped in good order ({status})"));
         } else {
-            // Nothing is under way now, so that the trace says exactly what the system's cache holds.
+            // Nothing is in flight now, so the trace matches the system's cache exactly.
             std::thread::sleep(Duration::from_millis(300));
             node.kill()?;
         }
@@ -140,7 +140,7 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
     }
     let recorded: usize = cuts::answers(&recording.events)?.values().map(Vec::len).sum();
     if recorded != received {
-        bail!("the recording is not whole: callers got {received} answers, the trace has {recorded}");
+        bail!("the recording is incomplete: callers got {received} answers, the trace has {recorded}");
     }
     let count = |fits: fn(&Event) -> bool| recording.events.iter().filter(|timed| fits(&timed.event)).count();
     say(format!(
@@ -149,7 +149,7 @@ pub(super) fn record(bin: &Path, options: &Options, scratch: &Path) -> Result<Re
         count(|event| matches!(event, Event::Sync(_))),
         count(|event| matches!(event, Event::Name(_) | Event::SyncFolder)),
     ));
-    Ok(Recorded { events: recording.events, permits, reviewer })
+    Ok(ServerRecording { events: recording.events, permits, reviewer })
 }
 
 impl Callers {

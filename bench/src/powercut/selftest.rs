@@ -1,4 +1,4 @@
-//! Checks the simulator on a tiny writer whose faults are known: it must acquit the honest one and catch the others.
+//! Checks the simulator on a tiny writer with known faults: it must pass the honest writer and catch the others.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::json;
 
 use super::Options;
-use super::cuts::{Opened, Subject};
+use super::cuts::{OpenedImage, Subject};
 use super::promise::{Promises, Row, learn};
 use super::record::{read_trace, strace};
 use super::{cuts, disk};
@@ -86,7 +86,7 @@ impl Subject for TinySubject {
         }
     }
 
-    fn open(&self, folder: &Path, _fresh: bool, _number: usize) -> Result<Opened> {
+    fn open(&self, folder: &Path, _fresh: bool, _number: usize) -> Result<OpenedImage> {
         let read = || -> rusqlite::Result<(String, Option<(i64, i64)>)> {
             let connection = Connection::open(folder.join("tiny.db"))?;
             let check: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
@@ -103,24 +103,24 @@ impl Subject for TinySubject {
             Ok((check, row))
         };
         Ok(match read() {
-            Err(error) => Opened::Corrupt(error.to_string()),
-            Ok((check, _)) if check != "ok" => Opened::Corrupt(check),
-            Ok((_, None)) => Opened::Rows(Arc::default()),
+            Err(error) => OpenedImage::Corrupt(error.to_string()),
+            Ok((check, _)) if check != "ok" => OpenedImage::Corrupt(check),
+            Ok((_, None)) => OpenedImage::Rows(Arc::default()),
             Ok((_, Some((version, audit)))) if version != audit => {
-                Opened::Mismatch(format!("state {version}, audit {audit}"))
+                OpenedImage::Mismatch(format!("state {version}, audit {audit}"))
             }
             Ok((_, Some((version, _)))) => {
                 let row = Row { version, state: "pending".into(), digest: None, decision: None };
-                Opened::Rows(Arc::new(BTreeMap::from([("tiny".to_owned(), row)])))
+                OpenedImage::Rows(Arc::new(BTreeMap::from([("tiny".to_owned(), row)])))
             }
         })
     }
 }
 
-/// Runs the four writers; true if the simulator told them apart.
+/// Runs the four writers. True if the simulator told them apart.
 pub(super) fn run(options: &Options) -> Result<bool> {
     let mut right = true;
-    // What each writer must come out as: whether it loses acknowledged data, and whether it is corrupt.
+    // The expected result of each writer: whether it loses acknowledged data, and whether it is corrupt.
     let writers = [
         ("FULL", false, false, false),
         ("NORMAL", false, true, false),

@@ -1,4 +1,4 @@
-//! Which folders are open, where the first call in a repository asks whether the agent may work there.
+//! Which folders are open, if the first call in a repository asks whether the agent may work there.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,15 @@ use anyhow::Result;
 
 use super::{
     place,
-    read::{self, Made},
+    read::{self, RecordedCall},
 };
 
-/// Folders that no question is about: they do not last.
+/// Folders that are never asked about, because they do not last.
 const TEMPORARY: [&str; 5] = ["/tmp", "/var", "/private", "/dev", "/proc"];
 /// Where home folders are.
 const HOMES: [&str; 2] = ["/Users", "/home"];
 
-/// The folders that were opened so far, for all sessions: the answer lasts.
+/// The folders that are open so far, for all sessions, because the answer lasts.
 pub(super) struct Folders {
     pub(super) open: Vec<String>,
     /// The tops of the repositories that sessions began in.
@@ -22,7 +22,8 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// Where a repository begins cannot be seen in the sessions. It is where sessions began, and else the folder itself.
+    /// The sessions do not show where a repository begins. It is a folder where a session began, or else the folder
+    /// itself.
     pub(super) fn of(checkouts: &[PathBuf]) -> Result<Self> {
         let mut tops = Vec::new();
         for folder in checkouts {
@@ -35,8 +36,8 @@ impl Folders {
         Ok(Self { open: Vec::new(), tops })
     }
 
-    /// Whether a person is asked about the folder of this call first. The answer is yes, and the folder is open from then on.
-    pub(super) fn asks(&mut self, made: &Made) -> bool {
+    /// Whether a person is asked about the folder of this call first. The answer is yes, and the folder stays open.
+    pub(super) fn asks(&mut self, made: &RecordedCall) -> bool {
         let context = place::context(&made.tool, &made.input, &made.folder, &[]);
         let text = serde_json::Value::as_str;
         let folder = context.get("cwd").and_then(text).map(Path::new);
@@ -72,9 +73,9 @@ mod tests {
 
     use super::*;
 
-    fn made(folder: &str, command: &str) -> Made {
+    fn made(folder: &str, command: &str) -> RecordedCall {
         let input = Map::from_iter([("command".to_owned(), json!(command))]);
-        Made { id: "1".into(), tool: "Bash".into(), input, folder: folder.into(), at: 0 }
+        RecordedCall { id: "1".into(), tool: "Bash".into(), input, folder: folder.into(), at: 0 }
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Where a call happened, from its text alone: `placet hook` would look at the files, and they are not here.
+//! Where a call happened, from its text alone. `placet hook` would look at the files, which are not available here.
 
 use placet_policy::named;
 use serde_json::{Map, Value, json};
 
-/// The context that `placet hook` would send, if no link led anywhere else.
+/// The context that `placet hook` would send if there were no links.
 pub(super) fn context(
     tool: &str,
     input: &Map<String, Value>,
@@ -43,7 +43,7 @@ fn holding<'r>(roots: &'r [String], folder: &str) -> Option<&'r str> {
     roots.iter().filter(holds).max_by_key(|root| root.len()).map(String::as_str)
 }
 
-/// As the hook does it, less what only the files could tell.
+/// The same as the hook does, without what only the files could tell.
 fn resolved(text: &str, folder: &str) -> Option<String> {
     let wild = text.contains(['*', '?', '[', '{', '(']);
     let climbs = text.contains("..") || text.contains("[.");

@@ -1,4 +1,4 @@
-//! Sessions as agents write them: one JSON object a line.
+//! Sessions as agents write them: one JSON object per line.
 
 use std::{
     collections::BTreeMap,
@@ -12,16 +12,16 @@ use serde_json::{Map, Value};
 
 use super::specstory;
 
-/// One session, or as much of it as one file holds.
+/// One session, or the part of it that one file holds.
 pub(super) struct Session {
     pub(super) id: String,
     /// The folder of its first call.
     pub(super) root: String,
-    pub(super) calls: Vec<Made>,
+    pub(super) calls: Vec<RecordedCall>,
 }
 
 /// One call that a model made.
-pub(super) struct Made {
+pub(super) struct RecordedCall {
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) input: Map<String, Value>,
@@ -31,7 +31,7 @@ pub(super) struct Made {
     pub(super) at: u64,
 }
 
-/// Shows every session below a folder, in the order of the files' names.
+/// Passes on every session below a folder, in the order of the file names.
 pub(super) fn sessions(folder: &Path, see: &mut impl FnMut(Session)) -> Result<()> {
     let mut files = Vec::new();
     list(folder, &mut files)?;
@@ -68,7 +68,7 @@ fn is_history(path: &Path) -> bool {
         && path.parent().is_some_and(|folder| folder.ends_with(".specstory/history"))
 }
 
-/// The sessions of one file. Lines that are no JSON are skipped: some files are cut.
+/// The sessions of one file. Lines that are not JSON are skipped: some files are cut off.
 fn one_file(file: &Path) -> Result<Vec<Session>> {
     let open = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut found: BTreeMap<String, Session> = BTreeMap::new();
@@ -90,8 +90,8 @@ fn one_file(file: &Path) -> Result<Vec<Session>> {
     Ok(found.into_values().collect())
 }
 
-/// What an assistant's message of Claude Code calls.
-fn calls_of_claude(line: &Map<String, Value>) -> Option<(String, Vec<Made>)> {
+/// The calls in an assistant's message of Claude Code.
+fn calls_of_claude(line: &Map<String, Value>) -> Option<(String, Vec<RecordedCall>)> {
     if text(line, "type")? != "assistant" {
         return None;
     }
@@ -100,7 +100,7 @@ fn calls_of_claude(line: &Map<String, Value>) -> Option<(String, Vec<Made>)> {
     let parts = line.get("message")?.get("content")?.as_array()?;
     let calls = parts.iter().filter_map(Value::as_object).filter_map(|part| {
         (text(part, "type")? == "tool_use").then_some(())?;
-        Some(Made {
+        Some(RecordedCall {
             id: text(part, "id")?.to_owned(),
             tool: text(part, "name")?.to_owned(),
             input: part.get("input")?.as_object()?.clone(),
@@ -120,7 +120,7 @@ fn meta_of_codex(line: &Map<String, Value>) -> Option<(String, String)> {
     Some((text(meta, "id")?.to_owned(), text(meta, "cwd")?.to_owned()))
 }
 
-fn call_of_codex(line: &Map<String, Value>, folder: &str) -> Option<Made> {
+fn call_of_codex(line: &Map<String, Value>, folder: &str) -> Option<RecordedCall> {
     if text(line, "type")? != "response_item" {
         return None;
     }
@@ -132,7 +132,7 @@ fn call_of_codex(line: &Map<String, Value>, folder: &str) -> Option<Made> {
         }
         _ => return None,
     };
-    Some(Made {
+    Some(RecordedCall {
         id: text(payload, "call_id")?.to_owned(),
         tool: text(payload, "name")?.to_owned(),
         input,

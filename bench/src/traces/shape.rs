@@ -1,9 +1,9 @@
-//! The shape of a call, so that calls which ask for the same reason are counted together.
+//! The shape of a call, so that calls that ask for the same reason are counted together.
 
 use placet_policy::shell;
 use serde_json::{Map, Value};
 
-/// The tool; of a command, its programs and the first plain word after each.
+/// The tool. For a command, its programs and the first plain word after each.
 pub(super) fn of(tool: &str, input: &Map<String, Value>) -> String {
     let command = match input.get("command") {
         Some(Value::String(text)) => shell::analyse(text),

@@ -1,19 +1,20 @@
-//! Sessions of Claude Code as SpecStory writes them: Markdown, one file a session, with every call in an element of its own.
+//! Sessions of Claude Code as SpecStory writes them: Markdown, one file per session, with each call in its own
+//! element.
 //!
-//! The folder of a session is not in the file. It is the project that holds `.specstory`, under the path that most of the session's
-//! files have. Calls whose file the text does not name, such as edits that failed, are left out.
+//! The folder of a session is not in the file. It is the project that holds `.specstory`, under the path that most
+//! files of the session share. Calls without a file name in the text, such as failed edits, are left out.
 
 use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use super::read::{Made, Session, seconds};
+use super::read::{RecordedCall, Session, seconds};
 
 const HEAD: &str = "<!-- Claude Code Session ";
 const CALL: &str = "<tool-use data-tool-type=\"";
 const END: &str = "</details></tool-use>";
 
-/// The session in such a file; nothing in any other Markdown.
+/// The session in such a file. None in other Markdown.
 pub(super) fn session(file: &Path, text: &str) -> Option<Session> {
     let id = text.lines().find_map(|line| line.strip_prefix(HEAD))?.split(' ').next()?;
     let root = root(file, text)?;
@@ -26,7 +27,7 @@ pub(super) fn session(file: &Path, text: &str) -> Option<Session> {
         let body: Vec<&str> = lines.by_ref().take_while(|line| *line != END).skip(1).collect();
         let Some(input) = input(tool, &body) else { continue };
         let number = calls.len();
-        calls.push(Made {
+        calls.push(RecordedCall {
             id: format!("{id}/{number}"),
             tool: tool.to_owned(),
             input,
@@ -37,7 +38,7 @@ pub(super) fn session(file: &Path, text: &str) -> Option<Session> {
     Some(Session { id: id.to_owned(), root, calls })
 }
 
-/// The tool of a call that begins here.
+/// The tool of a call that begins on this line.
 fn tool(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(CALL)?.split_once("data-tool-name=\"")?.1;
     Some(rest.split_once("\"><details>")?.0)
@@ -76,7 +77,7 @@ fn input(tool: &str, body: &[&str]) -> Option<Map<String, Value>> {
         "Task" | "Agent" => json!({ "description": first()?, "prompt": "" }),
         "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" | "TaskOutput" | "BashOutput"
         | "EnterPlanMode" | "ExitPlanMode" | "AskUserQuestion" => json!({}),
-        // Of the others the text does not say enough.
+        // For other tools the text does not say enough.
         _ => json!({ "input": first().unwrap_or_default() }),
     };
     value.as_object().cloned()
@@ -98,12 +99,12 @@ fn command(body: &[&str]) -> Option<String> {
     }
 }
 
-/// What stands between backquotes.
+/// The text between backquotes.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// The file that an edit names when it is done.
+/// The file that an edit names in its result.
 fn written<'b>(body: &[&'b str]) -> Option<&'b str> {
     body.iter().find_map(|line| {
         let edited = line.strip_prefix("The file ").and_then(|rest| rest.split_once(" has been updated"));
@@ -112,7 +113,7 @@ fn written<'b>(body: &[&'b str]) -> Option<&'b str> {
     })
 }
 
-/// The folder of the project under the path that most files of the session have.
+/// The folder of the project, under the path that most files of the session share.
 fn root(file: &Path, text: &str) -> Option<String> {
     let history = file.ancestors().find(|above| above.ends_with(".specstory"))?;
     let name = history.parent()?.file_name()?.to_str()?;

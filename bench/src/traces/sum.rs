@@ -1,4 +1,4 @@
-//! What was counted, and the tables of it.
+//! The counts, and their tables.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,10 +9,10 @@ use placet_core::{Effect, Risk};
 use placet_policy::Outcome;
 use serde_json::json;
 
-use super::{List, read::Made, shape};
+use super::{List, read::RecordedCall, shape};
 use crate::node::say;
 
-/// A pause of the session that is longer than this is not work, in seconds.
+/// A longer pause than this does not count as work, in seconds.
 const IDLE: u64 = 300;
 /// Tools that run commands.
 const SHELLS: [&str; 5] = ["Bash", "shell", "shell_command", "exec_command", "local_shell"];
@@ -58,8 +58,8 @@ impl Sum {
         self.questions += 1;
     }
 
-    /// A call that a remembered form let pass.
-    pub(super) fn add_covered(&mut self, session: &str, made: &Made) {
+    /// A call that a remembered form allows.
+    pub(super) fn add_covered(&mut self, session: &str, made: &RecordedCall) {
         self.covered += 1;
         self.calls += 1;
         self.commands += usize::from(SHELLS.contains(&made.tool.as_str()));
@@ -74,7 +74,7 @@ impl Sum {
         clock.last = clock.last.max(at);
     }
 
-    pub(super) fn add(&mut self, session: &str, made: &Made, outcome: &Outcome) {
+    pub(super) fn add(&mut self, session: &str, made: &RecordedCall, outcome: &Outcome) {
         let asks = outcome.effect != Effect::Allow;
         self.calls += 1;
         self.asked += usize::from(asks);
@@ -100,8 +100,8 @@ impl Sum {
         }
     }
 
-    /// Prints a call, if it is one of those that are wanted and was not printed before.
-    pub(super) fn list(&mut self, wanted: List, made: &Made, outcome: &Outcome) {
+    /// Prints a call, if it is selected and was not printed before.
+    pub(super) fn list(&mut self, wanted: List, made: &RecordedCall, outcome: &Outcome) {
         let is = match (outcome.effect, outcome.confine) {
             (Effect::Allow, None) => List::Allowed,
             (Effect::Allow, Some(_)) => List::Confined,
@@ -174,7 +174,7 @@ fn share(part: usize, whole: usize) -> String {
 }
 
 /// One line of a call, cut.
-fn example(made: &Made) -> String {
+fn example(made: &RecordedCall) -> String {
     let text = match made.input.get("command").and_then(|command| command.as_str()) {
         Some(command) => command.to_owned(),
         None => json!(made.input).to_string(),

@@ -1,4 +1,4 @@
-//! An agent behind the proxy: what a call costs more than a direct one, and many tasks that wait.
+//! An agent behind the proxy: the extra cost of a call, and many tasks that wait.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::Bench;
 use crate::baseline::bare::{Bare, Mode};
 use crate::load::closed::Pace;
 use crate::load::paused;
-use crate::load::posts::{self, Posted};
+use crate::load::posts::{self, PostRate};
 use crate::load::subject::Subject;
 use crate::report::{Goal, Report, Row};
 
@@ -33,17 +33,17 @@ fn subject(bench: &Bench, agent: &Bare) -> Result<Subject> {
     Subject::fronting(&bench.bin, &bench.dir, agent.target().addr)
 }
 
-/// How much longer a call takes through the proxy, at the median.
+/// The extra time of a call through the proxy, at the median.
 async fn overhead(bench: &Bench, method: &str, body: &str, clients: usize) -> Result<Vec<Row>> {
     let what = format!("A2A {method} behind the proxy, {clients} at a time: added");
     let (mut direct, mut through, mut added) = (Vec::new(), Vec::new(), Vec::new());
-    let mut last: Option<Posted> = None;
+    let mut last: Option<PostRate> = None;
     for round in 0..bench.rounds {
         bench.round(round, &what);
         let agent = Bare::start(Mode::Agent)?;
         let subject = subject(bench, &agent)?;
         let addr = subject.target().addr;
-        // The task that is asked about is the caller's own.
+        // The task in question belongs to the caller.
         let one = Pace { warm_up: Duration::ZERO, measure: Duration::from_millis(50) };
         posts::run(addr, PATH, SEND, 200, 1, one).await?;
         let bare = posts::run(agent.target().addr, "/", body, 200, clients, bench.sizes.pace).await?;

@@ -1,14 +1,14 @@
-//! The doors for clients of other gateways, beside those gateways where somebody started them: `POST /approvals/`, `POST
-//! /events`, and how long an answer takes to reach the agent that waits for it.
+//! The doors for clients of other gateways, compared with those gateways if they are running: `POST /approvals/`,
+//! `POST /events`, and the time until an answer reaches its agent.
 
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result};
 
 use super::Bench;
-use crate::load::delivery::{self, Delivered};
+use crate::load::delivery::{self, DeliveryTimes};
 use crate::load::figures::Latencies;
-use crate::load::posts::{self, Posted};
+use crate::load::posts::{self, PostRate};
 use crate::load::subject::Subject;
 use crate::report::{Goal, Report, Row};
 
@@ -60,7 +60,7 @@ pub(super) async fn doors(bench: &Bench, report: &mut Report) {
     }
 }
 
-/// The server as clients without keys want it.
+/// The server with the settings for clients without keys.
 fn subject(bench: &Bench) -> Result<Subject> {
     Subject::open(&bench.bin, &bench.dir)
 }
@@ -88,7 +88,7 @@ async fn rows(bench: &Bench, posts: &Posts, clients: usize) -> Result<Vec<Row>> 
         let subject = subject(bench)?;
         ours.push(posts::run(subject.target().addr, path, body, status, clients, bench.sizes.pace).await?);
     }
-    let rate = |all: &[Posted]| all.iter().map(|posted| posted.per_second).collect::<Vec<f64>>();
+    let rate = |all: &[PostRate]| all.iter().map(|posted| posted.per_second).collect::<Vec<f64>>();
     let note = match theirs.last() {
         Some(last) => format!("{}; the other: {}", remark(ours.last()), remark(Some(last))),
         None => format!("{}; no other server was named", remark(ours.last())),
@@ -97,9 +97,9 @@ async fn rows(bench: &Bench, posts: &Posts, clients: usize) -> Result<Vec<Row>> 
     Ok(vec![row.goal(posts.goal).note(note)])
 }
 
-fn remark(posted: Option<&Posted>) -> String {
+fn remark(posted: Option<&PostRate>) -> String {
     posted.map_or_else(String::new, |posted| {
-        let Posted { latency, failed, .. } = posted;
+        let PostRate { latency, failed, .. } = posted;
         format!("p50 {:.2} ms, p99 {:.2} ms, {failed} answered otherwise", latency.p50(), latency.p99())
     })
 }
@@ -115,10 +115,10 @@ async fn answers(bench: &Bench, workers: usize) -> Result<Vec<Row>> {
         let subject = subject(bench)?;
         ours.push(delivery::run(subject.target().addr, workers, each.max(1)).await?);
     }
-    let p50 = |all: &[Delivered], of: fn(&Delivered) -> &Latencies| {
+    let p50 = |all: &[DeliveryTimes], of: fn(&DeliveryTimes) -> &Latencies| {
         all.iter().map(|one| of(one).p50()).collect::<Vec<f64>>()
     };
-    let lost = |all: &[Delivered]| all.iter().map(|one| one.lost).sum::<usize>();
+    let lost = |all: &[DeliveryTimes]| all.iter().map(|one| one.lost).sum::<usize>();
     let p99 = ours.last().map_or(f64::NAN, |one| one.delivered.p99());
     let note = format!("p99 {p99:.2} ms; never delivered: {} here, {} there", lost(&ours), lost(&theirs));
     Ok(vec![

@@ -1,5 +1,5 @@
-//! Policy: one evaluation beside a hash-map lookup, replay on one core, what hostile rules and arguments cost at most,
-//! and a simulation over everything that a server has on record.
+//! Policy: one evaluation compared with a hash-map lookup, replay on one core, the cost of hostile rules and
+//! arguments, and a simulation over all requests of a server.
 
 use std::{collections::HashMap, hint::black_box, time::Duration};
 
@@ -46,7 +46,8 @@ fn parse(text: &str) -> Result<Policy> {
     Policy::parse(text).map_err(|errors| anyhow!("the policy of this row does not parse: {errors}"))
 }
 
-/// So many rules: a fifth each of exact tools, globs, shell patterns, conditions, and rules that any call may match.
+/// This many rules: a fifth each of exact tools, globs, shell patterns, conditions, and rules that any call may
+/// match.
 fn rules(count: usize) -> Result<Policy> {
     let mut text = String::from("version = 1\n");
     for n in 0..count {
@@ -65,7 +66,7 @@ fn rules(count: usize) -> Result<Policy> {
                 "effect = 'hold'\ntool = 'server{}/*'\nwhen = 'has(args.amount) && args.amount > {n}.0 && args.to.account.startsWith(\"evil\")'",
                 n - 3
             ),
-            // Nothing in these can be looked up beforehand.
+            // No index can help with these.
             _ => format!("effect = 'deny'\ntool = '*_forbidden_{n}'"),
         };
         text += &["[[rule]]\nname = 'r", &n.to_string(), "'\n", &rest, "\n"].concat();
@@ -93,7 +94,7 @@ fn time_each(count: usize, mut work: impl FnMut(usize)) -> Latencies {
     Latencies::new(each.collect())
 }
 
-/// 1,000 rules, 4 KB of arguments, every call past every rule that could hold it to one that allows it.
+/// 1,000 rules and 4 KB of arguments. Every call passes all rules that could hold it and reaches one that allows it.
 fn evaluation(bench: &Bench) -> Result<Vec<Row>> {
     let policy = rules(1_000)?;
     let context = Map::new();
@@ -186,7 +187,7 @@ fn replay(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// The worst that a rule and its arguments can do together.
+/// The worst combination of a rule and its arguments.
 fn hostile(bench: &Bench) -> Result<Vec<Row>> {
     let context = Map::new();
     let cases = hostile_cases();
@@ -202,7 +203,7 @@ fn hostile(bench: &Bench) -> Result<Vec<Row>> {
             let each = time_each(200, |_| {
                 black_box(policy.evaluate(&call("t", arguments, &context)));
             });
-            // The very worst of all on a shared machine is the scheduler's.
+            // On a shared machine the slowest case is the scheduler's.
             if each.p99() > slowest {
                 slowest = each.p99();
                 which = name;
@@ -246,7 +247,7 @@ fn hostile_cases() -> Vec<(&'static str, &'static str, String, Map<String, Value
     ]
 }
 
-/// The whole way: read everything on record, judge it, compare, answer.
+/// The whole way: read all requests, judge them, compare, answer.
 async fn simulation(bench: &Bench) -> Result<Vec<Row>> {
     let history = bench.sizes.simulated;
     let subject = bench.subject()?;

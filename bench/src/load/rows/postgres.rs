@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::Bench;
 use super::throughput::{per_second, remark};
 use crate::baseline::postgres::{self, Database};
-use crate::load::closed::{self, Work};
+use crate::load::closed::{self, Workload};
 use crate::load::on_postgres::PostgresNode;
 use crate::report::{Report, Row};
 
@@ -54,7 +54,7 @@ async fn nodes(bench: &Bench, cluster: &str, count: usize) -> Result<closed::Rat
         nodes.push(next);
     }
     let targets: Vec<_> = nodes.iter().map(|node| node.target().clone()).collect();
-    let rate = closed::run(&targets, CLIENTS, Work::Create { keyed: false }, bench.sizes.pace).await;
+    let rate = closed::run(&targets, CLIENTS, Workload::Create { keyed: false }, bench.sizes.pace).await;
     drop(nodes);
     database.drop_it().await?;
     rate

@@ -1,4 +1,4 @@
-//! What a large past costs: restarting with many pending requests, listing beside a long history.
+//! The cost of a large history: restarts with many pending requests, and lists with a long history.
 
 use anyhow::{Context as _, Result};
 use tokio::time::Instant;
@@ -26,7 +26,7 @@ async fn restart_row(bench: &Bench, what: &str) -> Result<Row> {
         bench.round(round, what);
         base.push(empty.restart()?.as_secs_f64() * 1e3);
         figures.push(full.restart()?.as_secs_f64() * 1e3);
-        // Ready must mean that it works: the queue is there.
+        // Ready must mean that it works: the queue can be read.
         let begun = Instant::now();
         list::pending(full.target(), 1).await?;
         lists.push(begun.elapsed().as_secs_f64() * 1e3);

@@ -1,11 +1,11 @@
-//! Creates and cycles a second, and how long a decision takes to be acknowledged.
+//! Creates and cycles per second, and the time until a decision is acknowledged.
 
 use anyhow::Result;
 
 use super::Bench;
 use crate::baseline::bare::{Bare, Mode};
 use crate::baseline::sqlite;
-use crate::load::closed::{self, Rate, Work};
+use crate::load::closed::{self, Rate, Workload};
 use crate::load::figures::{Latencies, Spread};
 use crate::load::wake;
 use crate::node::say;
@@ -27,23 +27,25 @@ async fn creates_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<R
         bench.round(round, what);
         let server = Bare::start(Mode::Post)?;
         bare.push(
-            closed::run(&[server.target().clone()], clients, Work::Create { keyed: false }, pace).await?,
+            closed::run(&[server.target().clone()], clients, Workload::Create { keyed: false }, pace).await?,
         );
         drop(server);
 
         let folder = tempfile::tempdir_in(&bench.dir)?;
-        // As many to a commit as the clients can fill at most.
+        // As many per commit as the clients can fill at most.
         raw.push(sqlite::run(folder.path(), u32::try_from(clients)?, pace.measure)?.per_second);
         drop(folder);
 
         let subject = bench.subject()?;
         rates.push(
-            closed::run(&[subject.target().clone()], clients, Work::Create { keyed: false }, pace).await?,
+            closed::run(&[subject.target().clone()], clients, Workload::Create { keyed: false }, pace)
+                .await?,
         );
         if clients == 64 {
             let subject = bench.subject()?;
             keyed.push(
-                closed::run(&[subject.target().clone()], clients, Work::Create { keyed: true }, pace).await?,
+                closed::run(&[subject.target().clone()], clients, Workload::Create { keyed: true }, pace)
+                    .await?,
             );
         }
     }
@@ -88,10 +90,12 @@ async fn cycles_with(bench: &Bench, clients: usize, what: &str) -> Result<Vec<Ro
     for round in 0..bench.rounds {
         bench.round(round, what);
         let server = Bare::start(Mode::Poll)?;
-        bare.push(closed::run(&[server.target().clone()], clients, Work::Cycle, bench.sizes.pace).await?);
+        bare.push(closed::run(&[server.target().clone()], clients, Workload::Cycle, bench.sizes.pace).await?);
         drop(server);
         let subject = bench.subject()?;
-        rates.push(closed::run(&[subject.target().clone()], clients, Work::Cycle, bench.sizes.pace).await?);
+        rates.push(
+            closed::run(&[subject.target().clone()], clients, Workload::Cycle, bench.sizes.pace).await?,
+        );
     }
     let goal = if clients == 64 { Goal::ShareOfBaseline(0.2) } else { Goal::None };
     Ok(vec![

@@ -1,4 +1,4 @@
-//! What waiting costs: how long after the decision a waiter is answered, and its memory until then.
+//! The cost of waiting: the time from the decision to the waiter's answer, and the memory until then.
 
 use anyhow::Result;
 
@@ -55,7 +55,7 @@ async fn wake_rows(bench: &Bench, manner: Manner, what: &str) -> Result<Vec<Row>
             (Goal::None, Goal::AtMost(10.0), Goal::None, Goal::None)
         }
         Manner::OneByOne(_) => (Goal::AtMost(1.0), Goal::AtMost(5.0), Goal::None, Goal::None),
-        // In a burst most waiters are answered before the reviewer is; only the sending bounds them honestly.
+        // In a burst most waiters are answered before the reviewer, so only the sending time gives an honest bound.
         Manner::AtOnce(_) => (Goal::AtMost(15.0), Goal::None, Goal::AtMost(15.0), Goal::None),
     };
     let row = |words: &str, of: &dyn Fn(&Wakes) -> Latencies, percent: usize, goal: Goal| {
@@ -104,7 +104,7 @@ async fn memory_row(bench: &Bench, protocol: Protocol, count: usize, what: &str)
 
         let mut subject = bench.subject()?;
         let held = fill::create(subject.target(), count).await?;
-        // A fresh process: memory that filling left behind must not be there for waiters to move into.
+        // A fresh process: waiters must not use memory that filling left behind.
         let took = subject.restart()?;
         say(format!("{what}: restarted in {} ms", took.as_millis()));
         figures.push(bytes_per_waiter(subject.target(), &held, protocol).await? / 1024.0);
