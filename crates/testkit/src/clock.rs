@@ -14,7 +14,7 @@ pub struct FakeClock {
     micros: AtomicI64,
     // What nobody can set.
     monotonic: AtomicI64,
-    // Added with every reading: two readings then tell two transactions apart.
+    // Added with every reading, so that two readings tell two transactions apart.
     tick: AtomicI64,
 }
 
@@ -34,7 +34,7 @@ impl FakeClock {
         self.micros.fetch_add(micros(by), Ordering::SeqCst);
     }
 
-    /// Sets it forward, as an operator may do to a machine's clock. No time passes.
+    /// Sets the clock forward, like an operator. No time passes.
     pub fn set_forward(&self, by: Duration) {
         self.micros.fetch_add(micros(by), Ordering::SeqCst);
     }
@@ -44,8 +44,7 @@ impl FakeClock {
         self.micros.fetch_sub(micros(by), Ordering::SeqCst);
     }
 
-    /// From now on every reading is one microsecond after the one before, so that everything written with the same
-    /// time was written in one transaction.
+    /// From now on every reading is one microsecond later than the last, so equal times mean one transaction.
     pub fn tick(&self) {
         self.tick.store(1, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Commands as the gate would make them, for tests that speak to the store alone.
+//! Commands as the gate would make them, for tests that use only the store.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Every answer that a test gets is held against the OpenAPI document: its status and its media type are in there.
+//! Checks every answer of a test against the OpenAPI document: it must list the status and the media type.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&placet_server::document()).expect("the document is JSON"));
 
-/// Fails if the document does not know this answer. Addresses that are not in it are no business of its.
+/// Fails if the document does not list this answer. Paths outside the document are ignored.
 #[track_caller]
 pub(crate) fn holds(method: &Method, path: &str, answer: &Parts) {
     let path = path.split('?').next().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn holds(method: &Method, path: &str, answer: &Parts) {
     );
 }
 
-/// What the document says of a call; paths without parameters come before those with.
+/// The document's entry for a call. Paths without parameters come before those with parameters.
 fn operation(method: &Method, path: &str) -> Option<&'static Value> {
     let paths = DOCUMENT["paths"].as_object()?;
     let found = paths

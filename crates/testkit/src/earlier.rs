@@ -13,7 +13,7 @@ pub const OUTBOX_OF_0_2: &str = "DROP TABLE outbox;
         last_error TEXT);
     CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'waiting';";
 
-/// Lays out at this place what version 0.2.0 left behind when it was killed.
+/// Lays out the data that version 0.2.0 left behind when it was killed.
 pub async fn lay_out_version_0_2(place: &Place) {
     match place.backend() {
         Backend::Sqlite => {
@@ -32,7 +32,7 @@ pub async fn lay_out_version_0_2(place: &Place) {
     }
 }
 
-/// A plain dump without what only `psql` understands: rows to copy become rows to insert.
+/// A plain dump without the parts that only `psql` understands: copied rows become inserted rows.
 fn inserts(dump: &str) -> String {
     let mut sql = String::new();
     let mut lines =

@@ -1,11 +1,11 @@
-//! Randomness that is the same in every run and never the same twice in one.
+//! Random values that are the same in every run, and never the same twice in one run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use placet_gate::Entropy;
 use sha2::{Digest as _, Sha256};
 
-/// Blocks given out in this process, by any instance: two kits of one test never share an identifier.
+/// Blocks that any instance of this process has used. Two kits of one test never share an identifier.
 static BLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// SHA-256 of a seed and a counter.

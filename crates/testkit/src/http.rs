@@ -1,4 +1,4 @@
-//! A small HTTP client, so that the tests of the server depend on nothing of ours that speaks HTTP.
+//! A small HTTP client, so that tests of the server do not depend on our own HTTP code.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use tokio::{net::TcpStream, task::JoinSet};
 
 use crate::{Signer, contract};
 
-/// Somebody who calls the server, with their key. Every call has a connection of its own.
+/// A caller of the server, with a key. Every call has its own connection.
 #[derive(Debug, Clone)]
 pub struct Http {
     /// Host and port.
     pub authority: String,
-    /// The key; none to call as nobody.
+    /// The key. None for a call without one.
     pub token: Option<String>,
     /// Sent with every call.
     pub headers: Vec<(String, String)>,
@@ -140,7 +140,7 @@ impl Http {
         }
     }
 
-    /// A call, made once more where what it signs was too old, as the dashboard does.
+    /// Signs and sends a call, once more if the signed nonce was too old, as the dashboard does.
     async fn call(&self, method: Method, path: &str, body: Bytes) -> (Response<Incoming>, JoinSet<()>) {
         let first = self.call_once(method.clone(), path, body.clone()).await;
         let nonce = first.0.headers().get("placet-nonce").and_then(|nonce| nonce.to_str().ok());

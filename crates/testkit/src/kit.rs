@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{Backend, FakeClock, Place, SeededEntropy, found};
 
-/// The policy of a kit unless a test puts another: a person must look at everything.
+/// The policy of a kit unless a test puts another: a person must see everything.
 pub const HOLD_EVERYTHING: &str = r#"version = 1
 
 [[rule]]
@@ -36,14 +36,14 @@ pub struct Setup {
     pub clock: Arc<FakeClock>,
     /// The gate's settings.
     pub settings: Settings,
-    /// Channels that are told of every change.
+    /// Channels that deliver every change.
     pub channels: Vec<String>,
-    /// Where what was acknowledged is remembered outside the database.
+    /// Where acknowledged entries are remembered outside the database.
     pub state: Option<PathBuf>,
 }
 
 impl Setup {
-    /// The usual one, on a new place.
+    /// The default one, on a new place.
     pub async fn new(backend: Backend) -> Self {
         Self {
             place: Arc::new(Place::new(backend).await),
@@ -77,11 +77,11 @@ impl Setup {
     }
 }
 
-/// Store and gate, and who uses them. End with [`Kit::finish`], which checks what must hold after every test.
+/// Store, gate and their actors. End with [`Kit::finish`], which checks what must hold after every test.
 #[derive(Debug)]
 pub struct Kit {
     setup: Setup,
-    // None only while it is being opened again.
+    // None only while it is being reopened.
     gate: Option<Gate>,
     admin: Actor,
     tokens: Mutex<HashMap<KeyId, String>>,
@@ -112,8 +112,8 @@ impl Kit {
         setup.start().await
     }
 
-    /// Makes a change, and then commits a call of another node that was judged before it could hear of the change: both wait
-    /// for the database while the call is judged, and the change came first. On Postgres.
+    /// Makes a change, and then commits a call of another node that was judged before it learned of the change. Both
+    /// wait for the database while the call is judged, and the change is first. On Postgres.
     pub fn overtaking<A, B>(
         &self,
         change: impl Future<Output = A>,
@@ -145,7 +145,7 @@ impl Kit {
         self.restart_after(async || ()).await;
     }
 
-    /// The same, with something done in between, while nobody has the database open.
+    /// The same, with something done while the database is closed.
     pub async fn restart_after<T>(&mut self, meanwhile: impl AsyncFnOnce() -> T) -> T {
         self.gate().close().await;
         self.gate = None;
@@ -153,7 +153,7 @@ impl Kit {
         let what = "the old store to be let go: drop clones of the gate before a restart";
         let opened = found(what, async || match self.setup.open().await {
             Ok(gate) => Some(gate),
-            // A call that was cut off is still letting go of the old store.
+            // A cancelled call may still hold the old store.
             Err(StoreError::Locked(_)) => None,
             Err(error) => panic!("the store does not open again: {error}"),
         });
@@ -225,7 +225,7 @@ impl Kit {
         self.key(Role::Agent, name, None).await
     }
 
-    /// An agent that a person answers for.
+    /// An agent with an owner.
     pub async fn agent_of(&self, name: &str, owner: &str) -> Actor {
         self.key(Role::Agent, name, Some(owner)).await
     }
@@ -235,12 +235,12 @@ impl Kit {
         self.key(Role::Reviewer, name, None).await
     }
 
-    /// The same person in a session whose browser proved the call.
+    /// The same person in a session whose browser signed the call.
     pub fn bound(actor: &Actor) -> Actor {
         Actor { auth: placet_core::Auth::Bound, ..actor.clone() }
     }
 
-    /// The code that such a person is shown.
+    /// The step-up code for such a person.
     pub fn code(&self, actor: &Actor, request: &Request) -> String {
         self.gate().step_up_code(&Self::bound(actor), request).expect("a code")
     }
@@ -273,7 +273,7 @@ impl Kit {
         self.gate().submit(agent, create(body), None).await
     }
 
-    /// Asks for an action that somebody must approve.
+    /// Asks for an action that a person must approve.
     pub async fn ask(&self, agent: &Actor) -> Arc<Request> {
         self.create(agent, action()).await.expect("an ordinary action can be asked for").request
     }
@@ -284,7 +284,7 @@ impl Kit {
         asked.expect("an ordinary action can be asked for").request
     }
 
-    /// Asks in an event whose answer is awaited at this address, as the reviewer sees it.
+    /// Creates a request by an event whose answer goes to this address, as the reviewer sees it.
     pub async fn ask_in_an_event(&self, agent: &Actor, reviewer: &Actor, url: &str) -> SeenEvent {
         let body = json!({"kind": "confirmation", "session": "s", "message": "May I?", "context": {"answer_to": url}});
         let event = NewEvent {
@@ -342,12 +342,12 @@ impl Kit {
 
     /// The record as it stands.
     pub async fn read(&self, id: RequestId) -> Request {
-        let found = self.store().get(id).await.expect("records can be read").expect("the request is there");
+        let found = self.store().get(id).await.expect("records can be read").expect("the request exists");
         Arc::unwrap_or_clone(found)
     }
 
     /// Closes everything, and checks what must hold after every test: no waiter is left, the chain verifies, and the
-    /// tables are what the ledger says.
+    /// tables agree with the ledger.
     pub async fn finish(mut self) {
         let gate = self.gate.take().expect("the gate is open between calls");
         assert_eq!(gate.waiting(), 0, "a waiter was left behind");
@@ -390,7 +390,7 @@ fn action() -> Value {
 }
 
 impl Kit {
-    /// A decision on the record as it was read, to be changed before it is given.
+    /// A decision on the record as it was read. Tests can change it before they send it.
     pub fn decision(request: &Request, word: DecisionWord) -> Decision {
         Decision::on(request, word)
     }

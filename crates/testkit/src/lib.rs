@@ -1,5 +1,5 @@
-//! What the tests of every crate share: places to store things, a clock and a randomness that tests control, actors,
-//! and the real server on a free port, in the test's own process or in one of its own. Nothing of the product depends on it.
+//! Shared by the tests of every crate: storage, a clock and random values that tests control, actors, and the real
+//! server on a free port, inside the test or as a process. The product never depends on it.
 //!
 //! ```text
 //! both! {
@@ -34,7 +34,7 @@ pub use earlier::{OUTBOX_OF_0_2, lay_out_version_0_2};
 pub use entropy::SeededEntropy;
 pub use http::{Answer, Http, Lines};
 pub use kit::{BOOTSTRAP, HOLD_EVERYTHING, Kit, Setup};
-pub use place::{Backend, Held, Place};
+pub use place::{Backend, Place, WriterLock};
 pub use program::{Program, command_line, printed_json};
 pub use replicas::{Front, Replica};
 pub use run::block_on;

@@ -121,12 +121,12 @@ impl Place {
         }
     }
 
-    /// Runs statements beside the store, as somebody with access to the database would.
+    /// Runs statements beside the store, like a person with access to the database.
     pub async fn sql(&self, statements: &str) {
         self.try_sql(statements).await.unwrap_or_else(|error| panic!("{statements}: {error}"));
     }
 
-    /// The same, and what the database says when it refuses.
+    /// The same, with the database's refusal.
     pub async fn try_sql(&self, statements: &str) -> Result<(), String> {
         match &self.kind {
             Kind::Folder(_) => {
@@ -160,24 +160,24 @@ impl Place {
             .unwrap_or_else(|| panic!("no row: {query}"))
     }
 
-    /// Keeps the writer from beginning a batch until the hold is dropped, as another writer would.
-    pub async fn hold(&self) -> Held {
+    /// Keeps the writer from starting a batch until the lock is dropped, like another writer.
+    pub async fn hold(&self) -> WriterLock {
         match &self.kind {
             Kind::Folder(_) => {
                 let connection = rusqlite::Connection::open(self.file()).expect("the database opens");
                 connection.busy_timeout(std::time::Duration::from_secs(5)).expect("a timeout can be set");
                 connection.execute_batch("BEGIN IMMEDIATE").expect("the write lock is free");
-                Held { _sqlite: Some(connection), _postgres: None }
+                WriterLock { _sqlite: Some(connection), _postgres: None }
             }
             Kind::Database { .. } | Kind::Elsewhere { .. } => {
                 let session = Session::open(&self.url()).await;
                 session.run("BEGIN; SELECT one FROM head FOR UPDATE").await;
-                Held { _sqlite: None, _postgres: Some(session) }
+                WriterLock { _sqlite: None, _postgres: Some(session) }
             }
         }
     }
 
-    /// Comes back when so many writers wait for the hold. Postgres lets them in as they came.
+    /// Waits until this many writers wait for the lock. Postgres lets them in by order of arrival.
     pub async fn held_up(&self, writers: usize) {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let writers = Value::from(writers.to_string());
@@ -185,7 +185,7 @@ impl Place {
         crate::found("the writers to wait for the hold", enough).await;
     }
 
-    /// Ends every connection to this database and, while `away`, lets no new one in.
+    /// Ends every connection to this database and, during `away`, accepts no new one.
     pub async fn postgres_away(&self, away: bool) {
         let Kind::Database { cluster, name } = &self.kind else { panic!("a folder does not go away") };
         let session = Session::open(cluster).await;
@@ -195,14 +195,14 @@ impl Place {
         }
     }
 
-    /// Ends every connection to this database, in whatever it is doing.
+    /// Ends every connection to this database, whatever it is doing.
     pub async fn cut_connections(&self) {
         let Kind::Database { cluster, name } = &self.kind else { panic!("a folder has no connections") };
         let cut = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
         Session::open(cluster).await.run(&cut).await;
     }
 
-    /// Checks what is stored, without a server.
+    /// Verifies the stored data, without a server.
     pub async fn verify(&self) -> Result<Verified, VerifyError> {
         match &self.kind {
             Kind::Folder(_) => verify_file(&self.folder(), |_| {}).await,
@@ -215,7 +215,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let Kind::Database { cluster, name } = &self.kind else { return };
         let (cluster, name) = (cluster.clone(), name.clone());
-        // Dropped inside a test's runtime, which cannot be blocked on: another thread has its own.
+        // Dropped inside a test's runtime, which must not block: another thread has its own.
         let dropping = std::thread::Builder::new().name("drop-database".to_owned()).spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
@@ -226,14 +226,14 @@ impl Drop for Place {
                     .await;
             });
         });
-        // Left behind at worst: the cluster is thrown away.
+        // At worst it stays behind: the cluster is thrown away.
         let _ = dropping.map(std::thread::JoinHandle::join);
     }
 }
 
-/// A lock that keeps the writer waiting; dropping it lets go.
+/// A lock that keeps the writer waiting, until it is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct WriterLock {
     _sqlite: Option<rusqlite::Connection>,
     _postgres: Option<Session>,
 }

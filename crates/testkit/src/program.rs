@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::BOOTSTRAP;
 
-/// Where a server of a test remembers what it acknowledged: never among the user's own files.
+/// Where a test's server remembers what it acknowledged, away from the user's own files.
 fn state_beside(data: &Path) -> PathBuf {
     data.with_extension("state")
 }
@@ -26,7 +26,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts one on this data and a free port, with more said of it, and waits until it listens.
+    /// Starts one on this data and a free port, with more arguments, and waits until it listens.
     pub fn serve(binary: &'static str, data: &Path, more: impl FnOnce(&mut Command)) -> Self {
         Self::serve_at("127.0.0.1:0", binary, data, more)
     }
@@ -81,7 +81,7 @@ impl Program {
         self.child.as_mut().is_none_or(|child| child.try_wait().expect("its state").is_some())
     }
 
-    /// As a service manager does; it has ended when this returns.
+    /// Stops it as a service manager does. It has ended when this returns.
     pub fn stop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         let pid = child.id().to_string();

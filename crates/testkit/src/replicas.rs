@@ -1,4 +1,4 @@
-//! Real Postgres servers that a test may kill, promote and bring back, and an address in front of them that moves.
+//! Real Postgres servers that a test can kill, promote and restart, and an address in front of them that moves.
 
 use std::{
     os::unix::fs::chown,
@@ -17,7 +17,7 @@ use tokio_postgres::NoTls;
 
 use crate::until;
 
-/// Ends the server when the test ends, however it ends: then its standard input closes.
+/// Ends the server when the test ends in any way: its standard input closes then.
 const KEEPER: &str = r#""$@" >>"$LOG" 2>&1 & pid=$!; read -r _; kill -QUIT $pid; wait $pid"#;
 
 /// One Postgres server on a folder of its own.
@@ -107,7 +107,7 @@ impl Replica {
         self.start_with(&[]).await;
     }
 
-    /// The same of a standby that cannot reach its primary.
+    /// The same for a standby that cannot reach its primary.
     pub async fn start_cut_off(&mut self) {
         self.start_with(&["-c", "primary_conninfo="]).await;
     }
@@ -129,7 +129,7 @@ impl Replica {
         until("Postgres to answer", async || tokio_postgres::connect(&url, NoTls).await.is_ok()).await;
     }
 
-    /// Ends it at once, as a machine that fails does.
+    /// Kills it, like a machine that fails.
     pub fn kill(&mut self) {
         if let Some(mut keeper) = self.running.take() {
             drop(keeper.stdin.take());
@@ -142,7 +142,7 @@ impl Replica {
         self.sql("SELECT pg_promote(true, 60)").await;
     }
 
-    /// Waits until a standby has everything that its primary has.
+    /// Waits until a standby has all data of its primary.
     pub async fn caught_up_with(&self, primary: &Self) {
         let end = primary.value("SELECT pg_current_wal_lsn()::text").await;
         let there = format!("SELECT (pg_last_wal_replay_lsn() >= '{end}')::text");
@@ -193,7 +193,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An address that leads to one server at a time, as a virtual address or a proxy does.
+/// An address that leads to one server at a time, like a virtual address or a proxy.
 #[derive(Debug)]
 pub struct Front {
     port: u16,
@@ -217,7 +217,7 @@ impl Front {
         Self { port, target, _serving: Arc::new(serving) }
     }
 
-    /// From now on it leads to another one; connections to the one before end.
+    /// From now on it leads to another server. Connections to the old one end.
     pub fn switch(&self, replica: &Replica) {
         self.target.send_replace(replica.port);
     }

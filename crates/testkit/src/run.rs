@@ -2,8 +2,8 @@
 
 use std::{future::Future, time::Duration};
 
-/// No test takes this long unless it waits for something that never comes. A little less than what nextest allows, so
-/// that the test itself says so.
+/// Only a test that waits for something that never comes takes this long. A little less than the limit of nextest, so
+/// that the test itself can say so.
 const LONGEST: Duration = Duration::from_mins(4);
 
 /// Runs a test body on two threads of its own.

@@ -80,7 +80,7 @@ impl Server {
         &self.state
     }
 
-    /// Somebody with this key, or nobody.
+    /// A caller with this key, or without one.
     pub fn http(&self, token: Option<&str>) -> Http {
         Http {
             authority: self.authority.clone(),
@@ -120,7 +120,7 @@ impl Server {
         self.actor(&self.kit.auditor(name).await)
     }
 
-    /// Shuts the server down as a signal would, and waits until it has closed its doors.
+    /// Shuts the server down as a signal would, and waits until it has stopped.
     pub async fn stop(&mut self) {
         if let Some((stop, cancel, mut task)) = self.running.take() {
             let _ = stop.send(());

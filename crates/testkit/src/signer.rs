@@ -15,11 +15,11 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug)]
 pub struct Signer {
     pair: EcdsaKeyPair,
-    said: Mutex<Said>,
+    said: Mutex<SignerState>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Said {
+struct SignerState {
     session: String,
     nonce: String,
 }
@@ -38,19 +38,19 @@ impl Signer {
         json!({"x": BASE64URL_NOPAD.encode(&point[1..33]), "y": BASE64URL_NOPAD.encode(&point[33..])})
     }
 
-    /// Takes over the session that a sign-in was answered with.
+    /// Takes over the session from the answer to a sign-in.
     pub fn signed_in(&self, record: &Value) {
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) =
-            Said { session: text(&record["session"]["id"]), nonce: text(&record["nonce"]) };
+            SignerState { session: text(&record["session"]["id"]), nonce: text(&record["nonce"]) };
     }
 
-    /// What the next call is signed with.
+    /// The session and nonce that sign the next call.
     pub fn nonce(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).nonce.clone()
     }
 
-    /// Takes over a newer nonce; says whether it is another one.
+    /// Takes over a newer nonce. Returns whether it differs.
     pub fn renew(&self, nonce: &str) -> bool {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut said.nonce, nonce.to_owned()) != nonce
@@ -61,7 +61,7 @@ impl Signer {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).session.clone()
     }
 
-    /// What proves a call, for its header.
+    /// The header that proves a call.
     pub fn proof(&self, method: &Method, path: &str, body: &[u8]) -> String {
         self.proof_of(&said(method.as_str(), path, body, &self.session(), &self.nonce()))
     }

@@ -1,8 +1,8 @@
-//! Planted bugs: each is switched on in a process of its own, and a test of the calling binary must fail there.
+//! Planted bugs: each is switched on in its own process, where a test of the calling binary must fail.
 
 use std::process::Command;
 
-/// Runs each test twice, with its planted bug and without it. The bug must be caught, and must be what is caught.
+/// Runs each test with its planted bug and without it. The bug must be caught, and the test must pass without it.
 #[track_caller]
 pub fn each_is_caught(twins: &[(&str, &str)]) {
     if !placet_store::HAS_PLANTED_BUGS {

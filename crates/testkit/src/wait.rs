@@ -2,18 +2,18 @@
 
 use std::{future::Future, time::Duration};
 
-/// Far longer than anything takes on a busy machine.
+/// Far longer than anything takes, even on a busy machine.
 const BOUND: Duration = Duration::from_mins(1);
-/// How long a look at a state is apart from the next one.
+/// The pause between two looks at a state.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What a future brings. After a minute the test fails and says what it waited for.
+/// The output of a future. After a minute the test fails and says what it waited for.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     let ended = tokio::time::timeout(BOUND, future).await;
     ended.unwrap_or_else(|_| panic!("waited a minute for {what}"))
 }
 
-/// Looks until there is something, and returns it.
+/// Polls until there is a value, and returns it.
 pub async fn found<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     soon(what, async {
         loop {

@@ -1,4 +1,4 @@
-//! The kit itself: a life of one request through gate and server, a restart, a second node.
+//! The kit itself: the life of one request through gate and server, a restart, a second node.
 
 use std::time::Duration;
 
