@@ -1,8 +1,8 @@
-//! What a reviewer sees first: one sentence of what will happen, a typed preview, and what to look at twice.
+//! What a reviewer sees first: one sentence about what will happen, a typed preview, and warnings.
 //!
 //! Pure functions of the stored request. A call is recognised by the name of its tool *and* the shape of its
-//! arguments; whatever does not fit a known shape exactly is shown as plain fields. A preview adds to the fields and
-//! never stands in for them, so a call that is recognised wrongly still shows everything.
+//! arguments. What does not fit a known shape exactly is shown as plain fields. A preview adds to the fields and
+//! never replaces them, so even a wrongly recognised call still shows everything.
 
 mod args;
 mod call;
@@ -28,11 +28,11 @@ use placet_core::{
 };
 pub(crate) use reader::{contradiction, says, says_more};
 use serde_json::{Map, Value};
-use shown::Claim;
+use shown::ShownValue;
 use text::{clip, count, join, sentence};
 
-/// What will run if nothing changes: the replacement that was approved or is on the table, else what the agent asked.
-enum Runs<'a> {
+/// What will run: the approved or proposed replacement, or else what the agent asked.
+enum EffectiveContent<'a> {
     Erased,
     Action { tool: &'a str, arguments: &'a Map<String, Value> },
     Plan { plan: &'a Plan, decided: Option<&'a [StepDecision]> },
@@ -40,17 +40,17 @@ enum Runs<'a> {
     Confirmation(&'a Confirmation),
 }
 
-impl<'a> Runs<'a> {
+impl<'a> EffectiveContent<'a> {
     fn of(request: &'a Request) -> Self {
         let Some(content) = request.content.as_deref() else { return Self::Erased };
-        // Once it is decided the decision says what runs, and nothing that was merely proposed.
+        // After the decision, only the decision says what runs.
         let (replaced, replacement) = match (&request.decision, &request.proposal) {
             (Some(decision), _) => (decision.content_version.is_some(), decision.content.as_deref()),
             (None, Some(proposal)) => (true, proposal.content.as_deref()),
             (None, None) => (false, None),
         };
         if replaced && replacement.is_none() {
-            // What was erased must not be stood in for by what it replaced.
+            // If the replacement is erased, the original must not be shown instead.
             return Self::Erased;
         }
         match &content.body {
@@ -67,7 +67,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The steps that will run, in their order, each with the arguments that will run.
+/// The steps that will run, in order, each with its arguments.
 fn steps<'a>(
     plan: &'a Plan,
     decided: Option<&'a [StepDecision]>,
@@ -87,18 +87,18 @@ fn steps<'a>(
 
 /// What will happen, in one sentence of at most 200 characters, made from tool and arguments alone.
 pub(crate) fn effect(request: &Request) -> String {
-    match Runs::of(request) {
-        Runs::Erased => match &request.tool {
+    match EffectiveContent::of(request) {
+        EffectiveContent::Erased => match &request.tool {
             Some(tool) => sentence(&format!("Call {}; its arguments were erased", clip(tool, 100))),
             None => "What was asked has been erased".to_owned(),
         },
-        Runs::Action { tool, arguments } => effect_of(tool, arguments),
-        Runs::Plan { plan, decided } => {
+        EffectiveContent::Action { tool, arguments } => effect_of(tool, arguments),
+        EffectiveContent::Plan { plan, decided } => {
             let mut steps = steps(plan, decided);
             let optional = steps.iter().filter(|(step, _)| step.optional == Some(true)).count();
             let optional = if optional > 0 { format!(" ({optional} optional)") } else { String::new() };
             let what = format!("Carry out a plan of {}{optional}", count(steps.len(), "step", "steps"));
-            // The worst first: what stands behind "and more" is never worse than what is named.
+            // The worst first: what "and more" hides is never worse than what is named.
             steps.sort_by_key(|(step, arguments)| step_rank(&step.action, *arguments));
             let said: Vec<String> = steps
                 .iter()
@@ -112,7 +112,7 @@ pub(crate) fn effect(request: &Request) -> String {
                 .collect();
             sentence(&if said.is_empty() { what } else { format!("{what}: {}", join(&said, "; ", 120)) })
         }
-        Runs::Input(input) => {
+        EffectiveContent::Input(input) => {
             let options = input.input.options.as_ref().map_or(0, Vec::len);
             let answer = match input.input.kind {
                 InputType::Text => "text".to_owned(),
@@ -124,23 +124,23 @@ pub(crate) fn effect(request: &Request) -> String {
             };
             format!("Answer a question with {answer}")
         }
-        Runs::Confirmation(_) => "Say yes or no to a question".to_owned(),
+        EffectiveContent::Confirmation(_) => "Say yes or no to a question".to_owned(),
     }
 }
 
-/// What will happen, in the form that suits it, and the fields that can be read whole in it.
+/// A preview in the form that suits the call, and the fields that can be read whole in it.
 pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
-    let preview = match Runs::of(request) {
-        Runs::Erased => Preview::Json,
-        Runs::Action { tool, arguments } => {
+    let preview = match EffectiveContent::of(request) {
+        EffectiveContent::Erased => Preview::Json,
+        EffectiveContent::Action { tool, arguments } => {
             let context = request.content.as_deref().map(|content: &Content| &content.context);
             let cwd = context.and_then(|context| context.get("cwd")).and_then(Value::as_str);
             let Some(call) = recognise(tool, arguments) else { return (Preview::Json, Vec::new()) };
-            let (preview, claims) = call.preview(cwd);
-            let shown = shown::verified(&preview, &claims, &format!("{}/arguments", base(request)));
+            let (preview, values) = call.preview(cwd);
+            let shown = shown::verified(&preview, &values, &format!("{}/arguments", base(request)));
             return (preview, shown);
         }
-        Runs::Plan { plan, decided } => Preview::Plan {
+        EffectiveContent::Plan { plan, decided } => Preview::Plan {
             steps: steps(plan, decided)
                 .into_iter()
                 .map(|(step, arguments)| PlanStep {
@@ -152,15 +152,15 @@ pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
                 })
                 .collect(),
         },
-        Runs::Input(input) => Preview::Question { question: show(&input.question) },
-        Runs::Confirmation(confirmation) => Preview::Confirmation {
+        EffectiveContent::Input(input) => Preview::Question { question: show(&input.question) },
+        EffectiveContent::Confirmation(confirmation) => Preview::Confirmation {
             message: show(&confirmation.message),
             details: confirmation.details.as_deref().map(show),
         },
     };
     // A plan is drawn step by step, each with its own list of values.
-    let whole = |pointer: &str, text: &str| Claim { pointer: pointer.to_owned(), drawn: show(text) };
-    let claims = match request.content.as_deref().map(|content| &content.body) {
+    let whole = |pointer: &str, text: &str| ShownValue { pointer: pointer.to_owned(), drawn: show(text) };
+    let values = match request.content.as_deref().map(|content| &content.body) {
         Some(Body::Input(input)) => vec![whole("/question", &input.question)],
         Some(Body::Confirmation(confirmation)) => {
             let details = confirmation.details.as_deref().map(|details| whole("/details", details));
@@ -168,11 +168,11 @@ pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
         }
         _ => Vec::new(),
     };
-    let shown = shown::verified(&preview, &claims, "");
+    let shown = shown::verified(&preview, &values, "");
     (preview, shown)
 }
 
-/// Where what will run stands on the record.
+/// The place of what will run on the record.
 fn base(request: &Request) -> &'static str {
     match (&request.decision, &request.proposal) {
         (Some(decision), _) if decision.content_version.is_some() => "/decision",
@@ -181,7 +181,7 @@ fn base(request: &Request) -> &'static str {
     }
 }
 
-/// Most text, in bytes, that is looked at for a line of a list.
+/// Most text, in bytes, that is read for a line of a list.
 const GLANCE: usize = 32 * 1024;
 
 /// What to look at twice.
@@ -191,21 +191,21 @@ pub(crate) fn warnings(request: &Request) -> Vec<Warning> {
     warnings
 }
 
-/// The sentence, and how many things there are to look at twice, for a line of a list. Of very much text only the
-/// beginning is looked at, which counts as one more.
+/// The sentence and the number of warnings for a line of a list. If there is very much text, only its beginning is
+/// read, which counts as one more warning.
 pub(crate) fn glance(request: &Request) -> (String, usize) {
     (effect(request), warn::look(request, GLANCE).len().saturating_add(of_calls(request).len()))
 }
 
-/// What to look at twice in what will run. A plan has the warnings of its steps.
+/// The warnings of what will run. A plan has the warnings of its steps.
 fn of_calls(request: &Request) -> Vec<Warning> {
     let of = |tool: &str, arguments: &Map<String, Value>, at: &str| -> Vec<Warning> {
         let found = recognise(tool, arguments).map(|call| call.warnings()).unwrap_or_default();
         let place = |key: &str| format!("{at}{}", pointer(&[Segment::Key(key)]));
         found.into_iter().map(|(code, key, text)| Warning { code, pointer: place(&key), text }).collect()
     };
-    match Runs::of(request) {
-        Runs::Action { tool, arguments } => {
+    match EffectiveContent::of(request) {
+        EffectiveContent::Action { tool, arguments } => {
             let mut out: Vec<Warning> = contradiction(tool, arguments)
                 .map(|text| Warning {
                     code: WarningCode::Contradiction,
@@ -217,7 +217,7 @@ fn of_calls(request: &Request) -> Vec<Warning> {
             out.extend(of(tool, arguments, &format!("{}/arguments", base(request))));
             out
         }
-        Runs::Plan { plan, decided } => {
+        EffectiveContent::Plan { plan, decided } => {
             let mut out = Vec::new();
             for (index, (step, arguments)) in steps(plan, decided).into_iter().enumerate() {
                 let Some(arguments) = arguments.filter(|_| is_tool(&step.action)) else { continue };
@@ -227,7 +227,7 @@ fn of_calls(request: &Request) -> Vec<Warning> {
                 let found = of(&step.action, arguments, &at).into_iter();
                 out.extend(found.map(|one| Warning { text: format!("Step {number}: {}", one.text), ..one }));
             }
-            // A plan is no longer than a request may be; of very many the first say enough.
+            // A plan is no longer than a request may be. If it has very many steps, the first ones are enough.
             out.truncate(20);
             out
         }
@@ -235,7 +235,7 @@ fn of_calls(request: &Request) -> Vec<Warning> {
     }
 }
 
-/// The agents above the one that asks, as it claims.
+/// The agents above the one that asks, as it states them.
 pub(crate) fn lineage(request: &Request) -> Vec<String> {
     let context = request.content.as_deref().map(|content| &content.context);
     match context.and_then(|context| context.get("lineage")) {

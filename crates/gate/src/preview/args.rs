@@ -3,7 +3,7 @@
 use placet_core::{Segment, pointer, show};
 use serde_json::{Map, Value};
 
-use super::shown::Claim;
+use super::shown::ShownValue;
 
 /// The words of a tool's own name: `mcp__files__deleteFile` is `delete`, `file`.
 pub(super) struct Name {
@@ -59,12 +59,12 @@ pub(super) struct Args<'a> {
     map: &'a Map<String, Value>,
     used: Vec<&'a str>,
     /// The values that the preview is to show whole, with their places.
-    pub(super) claims: Vec<Claim>,
+    pub(super) whole: Vec<ShownValue>,
 }
 
 impl<'a> Args<'a> {
     pub(super) fn new(map: &'a Map<String, Value>) -> Self {
-        Self { map, used: Vec::new(), claims: Vec::new() }
+        Self { map, used: Vec::new(), whole: Vec::new() }
     }
 
     /// The names of those that were not asked for.
@@ -86,8 +86,8 @@ impl<'a> Args<'a> {
     }
 
     /// Says that the preview has this text whole. The way begins at the arguments.
-    pub(super) fn claim(&mut self, way: &[Segment<'_>], text: &str) {
-        self.claims.push(Claim { pointer: pointer(way), drawn: show(text) });
+    pub(super) fn show_whole(&mut self, way: &[Segment<'_>], text: &str) {
+        self.whole.push(ShownValue { pointer: pointer(way), drawn: show(text) });
     }
 
     /// Text under one of these names, which the preview has whole.
@@ -99,7 +99,7 @@ impl<'a> Args<'a> {
     pub(super) fn maybe_text(&mut self, keys: &[&str]) -> Clear<Option<&'a str>> {
         let Some((key, value)) = self.maybe(keys)? else { return Some(None) };
         let text = value.as_str()?;
-        self.claim(&[Segment::Key(key)], text);
+        self.show_whole(&[Segment::Key(key)], text);
         Some(Some(text))
     }
 
@@ -108,13 +108,13 @@ impl<'a> Args<'a> {
         match self.maybe(keys)? {
             None => Some(Vec::new()),
             Some((key, Value::String(text))) => {
-                self.claim(&[Segment::Key(key)], text);
+                self.show_whole(&[Segment::Key(key)], text);
                 Some(vec![text])
             }
             Some((key, Value::Array(items))) => {
                 let texts: Vec<&str> = items.iter().map(Value::as_str).collect::<Option<_>>()?;
                 for (index, text) in texts.iter().enumerate() {
-                    self.claim(&[Segment::Key(key), Segment::Index(index)], text);
+                    self.show_whole(&[Segment::Key(key), Segment::Index(index)], text);
                 }
                 Some(texts)
             }

@@ -1,4 +1,4 @@
-//! One call: what is known of it by the name of its tool and the shape of its arguments, and what may be said of it.
+//! One call: what the name of its tool and the shape of its arguments tell, and what the sentence may say.
 
 use placet_core::{Preview, WarningCode};
 use serde_json::{Map, Value};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 use super::{
     args::{Args, Name},
     diff, files, money, out, reader, shell,
-    shown::Claim,
+    shown::ShownValue,
     sql,
     text::{self, clip, quoted, sentence, value},
 };
 
-/// A call of which more is known than its name.
-enum Known<'a> {
+/// A recognised call.
+enum KnownCall<'a> {
     Shell(shell::Shell<'a>),
     Sql(sql::Sql<'a>),
     Change(diff::Change<'a>),
@@ -23,23 +23,23 @@ enum Known<'a> {
     Http(out::Http<'a>),
 }
 
-/// A call that was recognised.
+/// A recognised call, with the parts that were not understood.
 pub(super) struct Recognised<'a> {
     tool: String,
-    known: Known<'a>,
-    /// Arguments that this does not account for.
+    known: KnownCall<'a>,
+    /// Arguments that are not understood.
     unknown: Vec<&'a str>,
     /// The values that its preview is to show whole.
-    claims: Vec<Claim>,
+    whole: Vec<ShownValue>,
 }
 
 impl<'a> Recognised<'a> {
-    fn new(tool: &str, known: Known<'a>, args: Args<'a>) -> Self {
-        Self { tool: clip(tool, 60), known, unknown: args.unknown(), claims: args.claims }
+    fn new(tool: &str, known: KnownCall<'a>, args: Args<'a>) -> Self {
+        Self { tool: clip(tool, 60), known, unknown: args.unknown(), whole: args.whole }
     }
 
-    /// What the call does, in one sentence. A verb stands only where tool and arguments are all known; what is not known
-    /// comes first, where no list cuts it off.
+    /// What the call does, in one sentence. It has a verb only if tool and arguments are all known. What is not known
+    /// comes first, where it is never cut off.
     fn effect(&self) -> String {
         let limit = match (self.unknown.as_slice(), self.known.opaque()) {
             ([], None) => String::new(),
@@ -55,43 +55,43 @@ impl<'a> Recognised<'a> {
         sentence(&format!("{limit}{does}"))
     }
 
-    /// Whether the verb may be said. What runs a text runs it whatever else it is told; everything else is done in a
-    /// way that an unknown argument may turn round.
+    /// Whether the sentence may have the verb. A tool that runs a text runs it whatever the other arguments are. For
+    /// other tools an unknown argument may reverse the meaning.
     fn is_said(&self) -> bool {
         match &self.known {
-            Known::Shell(known) => known.is_sure(),
-            Known::Sql(known) => known.is_sure(),
-            Known::Change(_) => true,
-            Known::Files(_) | Known::Message(_) => self.unknown.is_empty(),
-            Known::Money(known) => known.is_sure() && self.unknown.is_empty(),
-            Known::Email(known) => known.is_sure() && self.unknown.is_empty(),
-            Known::Http(known) => known.is_sure() && self.unknown.is_empty(),
+            KnownCall::Shell(known) => known.is_sure(),
+            KnownCall::Sql(known) => known.is_sure(),
+            KnownCall::Change(_) => true,
+            KnownCall::Files(_) | KnownCall::Message(_) => self.unknown.is_empty(),
+            KnownCall::Money(known) => known.is_sure() && self.unknown.is_empty(),
+            KnownCall::Email(known) => known.is_sure() && self.unknown.is_empty(),
+            KnownCall::Http(known) => known.is_sure() && self.unknown.is_empty(),
         }
     }
 
-    pub(super) fn preview(self, claimed: Option<&str>) -> (Preview, Vec<Claim>) {
+    pub(super) fn preview(self, stated_cwd: Option<&str>) -> (Preview, Vec<ShownValue>) {
         let said = self.is_said();
         let preview = match self.known {
-            Known::Shell(known) => known.preview(claimed.filter(|_| self.unknown.is_empty())),
-            Known::Sql(known) => known.preview(),
-            Known::Change(known) => known.preview(),
-            Known::Money(known) if said => known.preview(),
-            Known::Email(known) if said => known.preview(),
-            Known::Http(known) if said => known.preview(),
+            KnownCall::Shell(known) => known.preview(stated_cwd.filter(|_| self.unknown.is_empty())),
+            KnownCall::Sql(known) => known.preview(),
+            KnownCall::Change(known) => known.preview(),
+            KnownCall::Money(known) if said => known.preview(),
+            KnownCall::Email(known) if said => known.preview(),
+            KnownCall::Http(known) if said => known.preview(),
             _ => Preview::Json,
         };
-        (preview, self.claims)
+        (preview, self.whole)
     }
 
-    /// What to look at twice in the call itself, each with the argument it is about.
+    /// The warnings of the call itself, each with its argument.
     pub(super) fn warnings(&self) -> Vec<(WarningCode, String, String)> {
         let mut out = Vec::new();
         match &self.known {
-            Known::Shell(known) => out.extend(known.opaque().map(|why| {
+            KnownCall::Shell(known) => out.extend(known.opaque().map(|why| {
                 let text = format!("Only a person can say what this command line does: {why}.");
                 (WarningCode::OpaqueShell, known.key.to_owned(), text)
             })),
-            Known::Sql(known) => {
+            KnownCall::Sql(known) => {
                 out.extend(known.opaque().map(|why| {
                     let text = format!("This SQL cannot be taken apart: {why}.");
                     (WarningCode::Opaque, known.key.to_owned(), text)
@@ -104,7 +104,7 @@ impl<'a> Recognised<'a> {
                     )
                 }));
             }
-            Known::Change(known) => out.extend(known.opaque().map(|key| {
+            KnownCall::Change(known) => out.extend(known.opaque().map(|key| {
                 let text = "This patch cannot be taken apart: read the text itself.".to_owned();
                 (WarningCode::Opaque, key.to_owned(), text)
             })),
@@ -113,32 +113,32 @@ impl<'a> Recognised<'a> {
         out
     }
 
-    /// Whether it does more than read, as far as one can tell.
+    /// Whether it does more than read, as far as known.
     pub(super) fn acts(&self) -> bool {
         match &self.known {
-            Known::Sql(known) => known.changes(),
-            Known::Http(known) => known.sends(),
-            // An amount in the arguments says nothing of what a reader does with it.
-            Known::Money(known) => known.is_sure(),
-            Known::Email(known) => known.is_sure(),
-            Known::Shell(_) | Known::Change(_) | Known::Files(_) | Known::Message(_) => true,
+            KnownCall::Sql(known) => known.changes(),
+            KnownCall::Http(known) => known.sends(),
+            // A reader with an amount in its arguments is still a reader.
+            KnownCall::Money(known) => known.is_sure(),
+            KnownCall::Email(known) => known.is_sure(),
+            KnownCall::Shell(_) | KnownCall::Change(_) | KnownCall::Files(_) | KnownCall::Message(_) => true,
         }
     }
 
     /// How bad it is among the steps of a plan; less is worse.
     fn rank(&self) -> u8 {
         match &self.known {
-            Known::Shell(known) => known.rank().min(2),
-            Known::Sql(known) if known.opaque().is_some() || known.rank() < 9 => 0,
-            Known::Sql(known) => {
+            KnownCall::Shell(known) => known.rank().min(2),
+            KnownCall::Sql(known) if known.opaque().is_some() || known.rank() < 9 => 0,
+            KnownCall::Sql(known) => {
                 if known.changes() {
                     1
                 } else {
                     3
                 }
             }
-            Known::Files(known) => u8::from(!known.deletes()),
-            Known::Money(_) => 0,
+            KnownCall::Files(known) => u8::from(!known.deletes()),
+            KnownCall::Money(_) => 0,
             _ => 1,
         }
     }
@@ -152,7 +152,7 @@ pub(super) fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Op
             $({
                 let mut args = Args::new(arguments);
                 if let Some(known) = <$kind>::read(&name, &mut args) {
-                    return Some(Recognised::new(tool, Known::$variant(known), args));
+                    return Some(Recognised::new(tool, KnownCall::$variant(known), args));
                 }
             })+
         };
@@ -167,13 +167,13 @@ pub(super) fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Op
         Message: out::Message<'a>,
         Http: out::Http<'a>,
     );
-    // Last, so that nothing that is known by its name is taken for a payment.
+    // Last, so that nothing with a known name is taken for a payment.
     let mut args = Args::new(arguments);
     let money = money::Money::read_shape(&mut args)?;
-    Some(Recognised::new(tool, Known::Money(money), args))
+    Some(Recognised::new(tool, KnownCall::Money(money), args))
 }
 
-impl Known<'_> {
+impl KnownCall<'_> {
     fn effect(&self) -> String {
         match self {
             Self::Shell(known) => known.effect(),
@@ -187,7 +187,7 @@ impl Known<'_> {
         }
     }
 
-    /// What it is about, without what is done to it.
+    /// What it is about, without the verb.
     fn facts(&self) -> String {
         match self {
             Self::Shell(known) => known.facts(),
@@ -201,7 +201,7 @@ impl Known<'_> {
         }
     }
 
-    /// Something about it that cannot be taken apart.
+    /// A part that cannot be taken apart.
     fn opaque(&self) -> Option<()> {
         match self {
             Self::Shell(known) => known.opaque().map(drop),
@@ -220,7 +220,7 @@ pub(super) fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
     }
 }
 
-/// A call of which nothing is known but its name.
+/// A call of which only the name is known.
 fn plain(call: &str, arguments: &Map<String, Value>) -> String {
     let mut each = arguments.iter();
     match (each.next(), each.next()) {
@@ -234,7 +234,7 @@ fn plain(call: &str, arguments: &Map<String, Value>) -> String {
     }
 }
 
-/// What a step of a plan does. Its action is a tool, or words of the agent, which then stand in quotes.
+/// What a step of a plan does. Its action is a tool, or words of the agent, which are shown in quotes.
 pub(super) fn effect_of_step(action: &str, arguments: Option<&Map<String, Value>>) -> String {
     let none = Map::new();
     let arguments = arguments.unwrap_or(&none);

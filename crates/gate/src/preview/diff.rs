@@ -1,4 +1,4 @@
-//! Changes to a file: an edit, a whole new text, or a patch.
+//! Changes to a file: an edit, a new text, or a patch.
 
 use placet_core::{DiffLine, Preview, Segment};
 
@@ -12,7 +12,7 @@ use super::{
 const LINES: usize = 400;
 /// Longest line of a preview, in characters.
 const WIDTH: usize = 1_000;
-/// Most lines on either side that are compared with each other.
+/// Most lines on each side that are compared.
 const COMPARED: usize = 300;
 
 const OLD: &[&str] = &["old_string", "old_str", "old_text", "oldText", "oldString"];
@@ -56,7 +56,7 @@ impl<'a> Change<'a> {
         if name.one_of(PATCHERS) {
             let (key, value) = args.maybe(&["patch", "diff", "input"])??;
             let text = value.as_str().filter(|text| !text.trim().is_empty())?;
-            args.claim(&[Segment::Key(key)], text);
+            args.show_whole(&[Segment::Key(key)], text);
             return Some(Self::Patch { text, patch: Patch::read(text), key });
         }
         let path = args.text(PATH)?;
@@ -96,7 +96,7 @@ impl<'a> Change<'a> {
                     [(old, "")] => format!("edit {path}: remove {}{all}", lines(old)),
                     [("", new)] => format!("edit {path}: add {}{all}", lines(new)),
                     [(old, new)] => {
-                        // The line after it becomes part of the last one.
+                        // The next line becomes part of the last one.
                         let end = match (old.ends_with('\n'), new.ends_with('\n')) {
                             (true, false) => ", dropping the last line end",
                             (false, true) => ", adding a line end",
@@ -164,26 +164,26 @@ fn read_edits<'a>(args: &mut Args<'a>) -> Option<Vec<(&'a str, &'a str)>> {
         .map(|(index, edit)| {
             let mut own = Args::new(edit.as_object()?);
             let pair = (own.text(OLD)?, own.text(NEW)?);
-            // An edit that says more than this is not known here.
-            own.unknown().is_empty().then_some((index, pair, own.claims))
+            // An edit with further arguments is not understood.
+            own.unknown().is_empty().then_some((index, pair, own.whole))
         })
         .collect::<Option<_>>()?;
     let mut out = Vec::new();
-    for (index, pair, claims) in pairs {
-        args.claims.extend(claims.into_iter().map(|claim| claim.under(&format!("/edits/{index}"))));
+    for (index, pair, whole) in pairs {
+        args.whole.extend(whole.into_iter().map(|value| value.under(&format!("/edits/{index}"))));
         out.push(pair);
     }
     Some(out)
 }
 
-/// The lines of a text, each of which has its end; only the last one may have none.
+/// The lines of a text, each with its end. Only the last one may have none.
 fn ended(text: &str) -> impl Iterator<Item = &str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let none = text.is_empty();
     body.split('\n').filter(move |_| !none)
 }
 
-/// The lines of a piece of text that is part of a line at both ends: joined by line ends they are the text again.
+/// The lines of a text that begins and ends inside a line: joined with line ends they are the text again.
 fn pieces(text: &str) -> Vec<&str> {
     if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
 }
@@ -203,7 +203,7 @@ impl Lines {
         self.lines.push(DiffLine { op: op.to_string(), text: clip(text, WIDTH) });
     }
 
-    /// Says so where the last line has no end.
+    /// Marks a last line without an end.
     fn end(&mut self, text: &str) {
         if !text.is_empty() && !text.ends_with('\n') {
             self.push('\\', "no line end here");
@@ -211,7 +211,7 @@ impl Lines {
     }
 }
 
-/// What goes and what comes, line by line. Long texts are not compared: all of one goes, all of the other comes.
+/// Removed and added lines. Long texts are not compared: all of one is removed, all of the other is added.
 fn compare(old: &str, new: &str, out: &mut Lines) {
     let (old, new) = (pieces(old), pieces(new));
     if old.len() > COMPARED || new.len() > COMPARED {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(drawn("", "a\n"), "+a|+");
         assert_eq!(drawn("a", ""), "-a");
         assert_eq!(drawn("a\n\nb", "a\n\nb"), " a| | b");
-        // The line end alone goes: the next line becomes part of this one.
+        // Only the line end is removed: the next line becomes part of this one.
         assert_eq!(drawn("# a\n", "# a"), " # a|-");
     }
 

@@ -1,11 +1,11 @@
-//! Files that go away or move, and other calls that name what they act on.
+//! Files that are deleted or moved, and other calls that name what they act on.
 
 use super::{
     args::{Args, Name, PATH},
     text::{count, list, middle, value},
 };
 
-/// Files that go away or move.
+/// Files that are deleted or moved.
 pub(super) enum Files<'a> {
     Delete { names: Vec<&'a str>, folders: bool },
     Move { verb: &'static str, from: &'a str, to: &'a str },
@@ -17,7 +17,7 @@ const FILES: &[&str] = &["file", "files", "path", "paths"];
 const FOLDERS: &[&str] = &["directory", "directories", "folder", "folders", "dir"];
 
 impl<'a> Files<'a> {
-    /// Only a verb and a thing, and nothing else: `undo_delete_file` deletes nothing.
+    /// Only a verb and a noun: `undo_delete_file` deletes nothing.
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
         let things = || FILES.iter().chain(FOLDERS);
         let exactly = |verb: &str| things().any(|thing| name.one_of(&[&format!("{verb}_{thing}")]));
@@ -36,7 +36,7 @@ impl<'a> Files<'a> {
 
     pub(super) fn effect(&self) -> String {
         match self {
-            // A pattern is as many files as there are, and a name with a stroke at its end is a folder.
+            // A pattern can match many files, and a name with a slash at its end is a folder.
             Self::Delete { names, .. } if names.iter().any(|name| is_pattern(name)) => {
                 format!("delete whatever this names: {}", self.facts())
             }
@@ -62,7 +62,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Whether a name may be more than one file, or another one than it says.
+/// Whether a name may mean more than one file, or another one.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', '{', '$', '%', '`', '~'])
         || name.ends_with(['/', '\\'])

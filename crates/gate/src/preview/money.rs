@@ -1,4 +1,4 @@
-//! Payments. Whether money comes or goes is said only where the tool's whole name and all of its arguments are known.
+//! Payments. The sentence says who pays only if the tool's whole name and all of its arguments are known.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use super::{
 
 /// Money changes hands.
 pub(super) struct Money<'a> {
-    /// What the tool's name says it does; none where only the arguments look like a payment.
+    /// What the tool's name says it does. None if only the arguments look like a payment.
     verb: Option<&'static str>,
     amount: String,
     currency: Option<&'a str>,
     to: &'a str,
-    /// Further arguments that name an account: whose it is, they do not say.
+    /// Further arguments that name an account. They do not say whose it is.
     accounts: Vec<(&'a str, &'a str)>,
     reference: Option<&'a str>,
 }
 
-/// Names under which a payment says who gets it, and names of accounts, which say so where nothing else does.
+/// Argument names for the recipient of a payment, and for accounts, which name the recipient if nothing else does.
 const PAYEE: &[&str] =
     &["to", "recipient", "payee", "beneficiary", "destination", "customer", "supplier", "vendor"];
 const ACCOUNTS: &[&str] = &[
@@ -35,8 +35,8 @@ const ACCOUNTS: &[&str] = &[
     "beneficiary_account",
 ];
 
-/// Tools whose name says what becomes of the money, by what they do. Everything else is only called: a payment can be
-/// cancelled, requested, checked or taken back, and a charge takes what a payment gives.
+/// Tools whose name says what happens to the money. Others are only called: a payment can be cancelled, requested,
+/// checked or refunded, and a charge takes money instead of giving it.
 const PAYERS: &[(&str, &[&str])] = &[
     ("pay", &["pay", "make_payment", "send_payment", "send_money", "pay_invoice", "payment"]),
     (
@@ -45,14 +45,14 @@ const PAYERS: &[(&str, &[&str])] = &[
     ),
     ("refund", &["refund", "refund_payment", "create_refund", "issue_refund"]),
 ];
-/// Words of a name by which an amount is taken for money.
+/// Argument names for an amount of money.
 const MONEY: &[&str] = &[
     "refund", "charge", "transfer", "pay", "payment", "payments", "payout", "payouts", "wire", "remit",
     "invoice",
 ];
 
 impl<'a> Money<'a> {
-    /// A payment by the name of its tool and by its arguments.
+    /// A payment by the name of its tool and its arguments.
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
         let verb = PAYERS.iter().find(|(_, names)| name.one_of(names)).map(|(verb, _)| *verb);
         if verb.is_none() && !name.has(MONEY) {
@@ -61,8 +61,8 @@ impl<'a> Money<'a> {
         Self::of(verb, args)
     }
 
-    /// A payment by its arguments alone: an amount, what kind of money, and who gets it. What the tool does with them
-    /// is not known, so the sentence only says that it is called with them.
+    /// A payment by its arguments alone: an amount, a currency and a recipient. What the tool does with them is
+    /// unknown, so the sentence only says that it is called with them.
     pub(super) fn read_shape(args: &mut Args<'a>) -> Option<Self> {
         Self::of(None, args).filter(|money| money.currency.is_some_and(is_currency))
     }
@@ -78,20 +78,20 @@ impl<'a> Money<'a> {
             Value::String(text) if is_decimal(text) => text.clone(),
             _ => return None,
         };
-        args.claim(&[Segment::Key(key)], &amount);
+        args.show_whole(&[Segment::Key(key)], &amount);
         let currency = args.maybe_text(&["currency", "currency_code"])?;
         let payee = args.maybe_text(PAYEE)?;
         let mut accounts = Vec::new();
         for name in ACCOUNTS {
             if let Some((name, value)) = args.maybe(&[name])? {
                 let account = value.as_str()?;
-                args.claim(&[Segment::Key(name)], account);
+                args.show_whole(&[Segment::Key(name)], account);
                 accounts.push((name, account));
             }
         }
         let to = match payee {
             Some(payee) => payee,
-            // One account and nobody else: that is where it goes. Of two, who knows?
+            // A single account must be the recipient. With two it is unclear.
             None if accounts.len() == 1 => accounts.pop()?.1,
             None => return None,
         };
@@ -119,7 +119,7 @@ impl<'a> Money<'a> {
         format!("{does} {} to {}{}", self.amount(), value(self.to, 70), self.accounts())
     }
 
-    /// The amount and the names, without who gives and who gets.
+    /// The amount and the names, without their roles.
     pub(super) fn facts(&self) -> String {
         format!("{}, {}{}", self.amount(), value(self.to, 60), self.accounts())
     }
@@ -136,12 +136,12 @@ impl<'a> Money<'a> {
     }
 }
 
-/// The letters of a kind of money: `EUR`, `usd`, `USDC`.
+/// The letters of a currency: `EUR`, `usd`, `USDC`.
 fn is_currency(text: &str) -> bool {
     (3..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Digits, perhaps with a sign and one point: what every reader takes for the same number.
+/// Digits, with an optional sign and one point: every reader sees the same number.
 fn is_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));

@@ -1,4 +1,4 @@
-//! What leaves the house: calls to other servers, e-mail, messages.
+//! Calls that send something: to other servers, by e-mail, as messages.
 
 use placet_core::{Preview, Segment, show};
 use serde_json::Value;
@@ -10,19 +10,19 @@ use super::{
 
 /// A call to another server.
 pub(super) struct Http<'a> {
-    /// None where nothing says it.
+    /// None if no argument names it.
     method: Option<String>,
     url: &'a str,
-    /// None where two programs could read the address differently.
+    /// None if two programs could read the address differently.
     host: Option<String>,
     headers: Vec<(String, String)>,
-    sends: Sends,
-    /// Whether the tool is one that makes this call.
+    sends: HttpPayload,
+    /// Whether the tool is known to make this call.
     known: bool,
 }
 
-/// What goes along with a call.
-enum Sends {
+/// The body of a call.
+enum HttpPayload {
     Nothing,
     Text(String),
     /// JSON that is no text.
@@ -56,7 +56,7 @@ const CALLS: &[&str] = &[
     "call_webhook",
     "send_webhook",
 ];
-/// Those of them that are a GET everywhere, as long as nothing says otherwise.
+/// Tools among them that always send a GET, unless an argument says otherwise.
 const GETS: &[&str] = &["fetch", "web_fetch", "fetch_url", "url_fetch", "http_fetch", "curl"];
 
 impl<'a> Http<'a> {
@@ -67,12 +67,12 @@ impl<'a> Http<'a> {
         let url = args.text(&["url", "uri"])?;
         let method = args.maybe_text(&["method", "http_method"])?;
         let sends = match args.maybe(&["body", "data", "json", "payload"])? {
-            None => Sends::Nothing,
+            None => HttpPayload::Nothing,
             Some((key, Value::String(text))) => {
-                args.claim(&[Segment::Key(key)], text);
-                Sends::Text(show(text))
+                args.show_whole(&[Segment::Key(key)], text);
+                HttpPayload::Text(show(text))
             }
-            Some(_) => Sends::Values,
+            Some(_) => HttpPayload::Values,
         };
         let headers = match args.maybe(&["headers"])? {
             None => Vec::new(),
@@ -80,7 +80,7 @@ impl<'a> Http<'a> {
                 let mut out = Vec::new();
                 for (name, value) in headers.as_object()? {
                     let value = value.as_str()?;
-                    args.claim(&[Segment::Key(key), Segment::Key(name)], value);
+                    args.show_whole(&[Segment::Key(key), Segment::Key(name)], value);
                     out.push((show(name), show(value)));
                 }
                 out
@@ -103,8 +103,10 @@ impl<'a> Http<'a> {
                 Some(method.to_owned())
             }
             (None, Some(named)) => Some(named.to_uppercase()),
-            // What sends something without saying how is not known here.
-            (None, None) if matches!(sends, Sends::Nothing) && name.one_of(GETS) => Some("GET".to_owned()),
+            // A call with a body and without a method is not understood.
+            (None, None) if matches!(sends, HttpPayload::Nothing) && name.one_of(GETS) => {
+                Some("GET".to_owned())
+            }
             _ => None,
         };
         Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, sends, known })
@@ -114,11 +116,12 @@ impl<'a> Http<'a> {
         self.known && self.method.is_some()
     }
 
-    /// Whether it is more than a question: a body, or a method other than those that only ask.
+    /// Whether it may change something: it has a body, or a method other than those that only read.
     pub(super) fn sends(&self) -> bool {
         let asks =
             |method: &str| ["GET", "HEAD", "OPTIONS"].iter().any(|known| known.eq_ignore_ascii_case(method));
-        !matches!(self.sends, Sends::Nothing) || self.method.as_deref().is_some_and(|method| !asks(method))
+        !matches!(self.sends, HttpPayload::Nothing)
+            || self.method.as_deref().is_some_and(|method| !asks(method))
     }
 
     pub(super) fn facts(&self) -> String {
@@ -127,7 +130,7 @@ impl<'a> Http<'a> {
 
     pub(super) fn effect(&self) -> String {
         let method = self.method.as_deref().unwrap_or("something");
-        let sends = if matches!(self.sends, Sends::Nothing) { "" } else { " with a body" };
+        let sends = if matches!(self.sends, HttpPayload::Nothing) { "" } else { " with a body" };
         match &self.host {
             Some(_) => format!("send {method}{sends} to {}", middle(self.url, 140)),
             None => format!(
@@ -140,9 +143,9 @@ impl<'a> Http<'a> {
     pub(super) fn preview(self) -> Preview {
         let (Some(host), Some(method)) = (self.host, self.method) else { return Preview::Json };
         let body = match self.sends {
-            Sends::Text(text) => Some(text),
-            // Values of a body are listed one by one.
-            Sends::Values | Sends::Nothing => None,
+            HttpPayload::Text(text) => Some(text),
+            // The values of a body are listed one by one.
+            HttpPayload::Values | HttpPayload::Nothing => None,
         };
         Preview::Http { method, url: show(self.url), host, headers: self.headers, body }
     }
@@ -156,7 +159,7 @@ pub(super) struct Email<'a> {
     subject: &'a str,
     body: &'a str,
     attached: usize,
-    /// Whether the tool is one that sends.
+    /// Whether the tool is known to send.
     sends: bool,
 }
 
@@ -209,7 +212,7 @@ impl<'a> Email<'a> {
     }
 
     pub(super) fn facts(&self) -> String {
-        // Those who are hidden from the others first: nobody else would notice them.
+        // Hidden recipients first, because they are easy to miss.
         let everybody = self.bcc.iter().chain(&self.to).chain(&self.cc).copied().collect::<Vec<_>>();
         let hidden = match self.bcc.len() {
             0 => String::new(),

@@ -1,15 +1,15 @@
-//! Patches, line by line: hunks by their counts, and everything else that a patch does to a file by its name.
+//! Patches, line by line: hunks by their counts, and everything else that a patch does to a file.
 //!
-//! A patch of which any line is not understood is not taken apart: its text is shown as it is.
+//! A patch with a line that is not understood is not taken apart: its text is shown as it is.
 
 use super::text::{join, list, middle};
 
 /// One line of a patch: its sign and its text. Headings have the sign `@`.
 pub(super) type Line<'a> = (char, &'a str);
 
-/// What a patch does to one file, the gravest first.
+/// What a patch does to a file, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Does {
+pub(super) enum FileChange {
     Delete,
     Link,
     Mode,
@@ -19,12 +19,12 @@ pub(super) enum Does {
     Change,
 }
 
-/// A patch that was understood to its end.
+/// A patch that was understood completely.
 #[derive(Debug, Default)]
 pub(super) struct Patch<'a> {
     pub(super) lines: Vec<Line<'a>>,
     /// The files, each with everything that happens to it.
-    files: Vec<(String, Vec<Does>)>,
+    files: Vec<(String, Vec<FileChange>)>,
     /// Whether a file loses or has no line end at its end.
     open_end: bool,
 }
@@ -41,8 +41,8 @@ impl<'a> Patch<'a> {
         (!patch.files.is_empty()).then_some(patch)
     }
 
-    /// The file that the lines before were about.
-    fn file(&mut self, name: impl Into<String>, does: Does) {
+    /// The file of the lines before.
+    fn file(&mut self, name: impl Into<String>, does: FileChange) {
         let name = name.into();
         match self.files.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => all.extend((!all.contains(&does)).then_some(does)),
@@ -54,12 +54,12 @@ impl<'a> Patch<'a> {
     fn envelope(&mut self, lines: &[&'a str]) -> Option<()> {
         let [_, body @ .., "*** End Patch"] = lines else { return None };
         self.lines.push(('@', lines.first()?));
-        let mut current: Option<(String, Does)> = None;
+        let mut current: Option<(String, FileChange)> = None;
         for line in body {
             let heads = [
-                ("*** Add File: ", Does::Create),
-                ("*** Update File: ", Does::Change),
-                ("*** Delete File: ", Does::Delete),
+                ("*** Add File: ", FileChange::Create),
+                ("*** Update File: ", FileChange::Change),
+                ("*** Delete File: ", FileChange::Delete),
             ];
             let head = heads.iter().find_map(|(start, does)| Some((line.strip_prefix(start)?, *does)));
             if let Some((name, does)) = head {
@@ -70,16 +70,16 @@ impl<'a> Patch<'a> {
                 continue;
             }
             if let Some(name) = line.strip_prefix("*** Move to: ") {
-                let (from, Does::Change) = current.clone()? else { return None };
-                self.file(format!("{from} to {}", clean(name)?), Does::Rename);
+                let (from, FileChange::Change) = current.clone()? else { return None };
+                self.file(format!("{from} to {}", clean(name)?), FileChange::Rename);
                 self.lines.push(('@', line));
                 continue;
             }
             let (_, does) = current.as_ref()?;
             match (does, line.chars().next()) {
-                (Does::Change, Some('@')) if line.starts_with("@@") => self.lines.push(('@', line)),
-                (Does::Change, _) if *line == "*** End of File" => self.lines.push(('@', line)),
-                (Does::Change, Some(op @ (' ' | '+' | '-'))) | (Does::Create, Some(op @ '+')) => {
+                (FileChange::Change, Some('@')) if line.starts_with("@@") => self.lines.push(('@', line)),
+                (FileChange::Change, _) if *line == "*** End of File" => self.lines.push(('@', line)),
+                (FileChange::Change, Some(op @ (' ' | '+' | '-'))) | (FileChange::Create, Some(op @ '+')) => {
                     self.lines.push((op, line.get(1..)?));
                 }
                 _ => return None,
@@ -89,11 +89,11 @@ impl<'a> Patch<'a> {
         Some(())
     }
 
-    /// What `diff` and `git` write.
+    /// The formats of `diff` and `git`.
     fn unified(&mut self, lines: &[&'a str]) -> Option<()> {
         let mut rest = lines.iter().copied().peekable();
         let mut old: Option<&str> = None;
-        // The name on the line `diff --git`, for files that are changed without any hunk.
+        // The name on the line `diff --git`, for files that change without a hunk.
         let mut named: Option<&str> = None;
         let mut current: Option<String> = None;
         let mut moved: Option<&str> = None;
@@ -123,7 +123,7 @@ impl<'a> Patch<'a> {
             }
             self.lines.push(('@', line));
             if let Some(names) = line.strip_prefix("diff --git ") {
-                // The second name counts. Where it begins is clear only if there is one place where it can.
+                // The second name counts. It is clear only if there is exactly one place where it can begin.
                 let (_, name) = names.strip_prefix("a/")?.split_once(" b/")?;
                 named = Some(clean(name).filter(|name| !name.contains(" b/"))?);
                 (old, current, moved) = (None, None, None);
@@ -132,22 +132,22 @@ impl<'a> Patch<'a> {
             } else if let Some(name) = line.strip_prefix("+++ ") {
                 current = Some(self.pair(old.take()?, name, moved.is_some())?);
             } else if line.starts_with("deleted file mode ") {
-                self.file(named?, Does::Delete);
+                self.file(named?, FileChange::Delete);
             } else if let Some(mode) = line.strip_prefix("new file mode ") {
-                self.file(named?, if mode == "120000" { Does::Link } else { Does::Create });
+                self.file(named?, if mode == "120000" { FileChange::Link } else { FileChange::Create });
             } else if let Some(mode) = line.strip_prefix("new mode ") {
-                self.file(named?, if mode == "120000" { Does::Link } else { Does::Mode });
+                self.file(named?, if mode == "120000" { FileChange::Link } else { FileChange::Mode });
             } else if let Some(from) =
                 line.strip_prefix("rename from ").or_else(|| line.strip_prefix("copy from "))
             {
                 moved = Some(clean(from)?);
             } else if let Some(to) = line.strip_prefix("rename to ") {
-                self.file(format!("{} to {}", moved?, clean(to)?), Does::Rename);
+                self.file(format!("{} to {}", moved?, clean(to)?), FileChange::Rename);
             } else if let Some(to) = line.strip_prefix("copy to ") {
-                self.file(format!("{} to {}", moved?, clean(to)?), Does::Copy);
+                self.file(format!("{} to {}", moved?, clean(to)?), FileChange::Copy);
             } else if let Some(index) = line.strip_prefix("index ") {
                 if index.ends_with(" 120000") {
-                    self.file(named?, Does::Link);
+                    self.file(named?, FileChange::Link);
                 }
             } else if !line.starts_with("old mode ") && !line.starts_with("similarity index ") {
                 return None;
@@ -171,11 +171,11 @@ impl<'a> Patch<'a> {
         let strip = |name: &'_ str, side: &str| name.strip_prefix(side).map(str::to_owned);
         let (name, does) = match (old, new) {
             ("/dev/null", "/dev/null") => return None,
-            ("/dev/null", new) => (strip(new, "b/").unwrap_or_else(|| new.to_owned()), Does::Create),
-            (old, "/dev/null") => (strip(old, "a/").unwrap_or_else(|| old.to_owned()), Does::Delete),
+            ("/dev/null", new) => (strip(new, "b/").unwrap_or_else(|| new.to_owned()), FileChange::Create),
+            (old, "/dev/null") => (strip(old, "a/").unwrap_or_else(|| old.to_owned()), FileChange::Delete),
             (old, new) => match (strip(old, "a/"), strip(new, "b/")) {
-                (Some(a), Some(b)) if a == b || moved => (b, Does::Change),
-                (None, None) if old == new => (old.to_owned(), Does::Change),
+                (Some(a), Some(b)) if a == b || moved => (b, FileChange::Change),
+                (None, None) if old == new => (old.to_owned(), FileChange::Change),
                 // Programs do not agree on which of two names counts.
                 _ => return None,
             },
@@ -190,13 +190,13 @@ impl<'a> Patch<'a> {
 
     /// What happens to which files, the gravest first.
     pub(super) fn effect(&self) -> String {
-        let mut files: Vec<(&String, &Vec<Does>)> =
+        let mut files: Vec<(&String, &Vec<FileChange>)> =
             self.files.iter().map(|(name, does)| (name, does)).collect();
-        files.sort_by_key(|(_, does)| does.iter().min().copied().unwrap_or(Does::Change));
+        files.sort_by_key(|(_, does)| does.iter().min().copied().unwrap_or(FileChange::Change));
         let said: Vec<String> = files
             .iter()
             .map(|(name, does)| {
-                let mut does: Vec<Does> = (*does).clone();
+                let mut does: Vec<FileChange> = (*does).clone();
                 does.sort_unstable();
                 let words: Vec<&str> = does.iter().map(|does| word(*does)).collect();
                 format!("{} {}", words.join(" and "), middle(name, 60))
@@ -207,15 +207,15 @@ impl<'a> Patch<'a> {
     }
 }
 
-fn word(does: Does) -> &'static str {
+fn word(does: FileChange) -> &'static str {
     match does {
-        Does::Delete => "delete",
-        Does::Link => "link",
-        Does::Mode => "chmod",
-        Does::Rename => "rename",
-        Does::Copy => "copy",
-        Does::Create => "create",
-        Does::Change => "change",
+        FileChange::Delete => "delete",
+        FileChange::Link => "link",
+        FileChange::Mode => "chmod",
+        FileChange::Rename => "rename",
+        FileChange::Copy => "copy",
+        FileChange::Create => "create",
+        FileChange::Change => "change",
     }
 }
 

@@ -1,10 +1,10 @@
-//! Words that mix scripts: a Cyrillic `а` among Latin letters looks like a Latin one and is another.
+//! Words that mix scripts: a Cyrillic `а` among Latin letters looks Latin, but is another letter.
 
-/// What a letter belongs to, as far as it matters here.
+/// The script of a letter, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     Latin,
-    /// One whose letters can be taken for Latin ones.
+    /// A letter that can be mistaken for a Latin one.
     Alike,
     Other,
 }
@@ -34,7 +34,7 @@ const TWINS: &str = "аеорсухіјѕһԁӏԛԝАВЕКМНОРСТУХІЈ�
 /// The Latin letters that those look like, in the same order.
 const LATIN: &str = "aeopcyxijshdlqwabekmhopctyxijsgqwovapikabezhikmnoptyx";
 
-/// Words of two letters or more that are made of nothing but twins, each with the Latin word that it looks like.
+/// Words of two or more letters that consist only of look-alikes, each with the Latin word that it looks like.
 pub(super) fn twins(text: &str) -> impl Iterator<Item = (&str, String)> {
     let words = if text.is_ascii() { "" } else { text }.split(|letter: char| !letter.is_alphanumeric());
     words.filter_map(|word| {
@@ -69,7 +69,7 @@ pub(super) fn overlay(text: &str) -> Option<char> {
     None
 }
 
-/// The first word that mixes Latin letters with ones that look like them.
+/// The first word that mixes Latin letters with look-alikes.
 pub(super) fn mixed(text: &str) -> Option<&str> {
     // Nearly all of what agents write.
     if text.is_ascii() {
@@ -79,8 +79,8 @@ pub(super) fn mixed(text: &str) -> Option<&str> {
     text.split(|letter: char| !joins(letter)).find(|chunk| !chunk.is_ascii() && imitates(chunk))
 }
 
-/// A chunk such as `pay_now` or `mail.example.com`: one of its words mixes scripts, or is made of nothing but twins of
-/// Latin letters beside words that are Latin.
+/// A chunk such as `pay_now` or `mail.example.com`: one of its words mixes scripts, or consists only of look-alikes
+/// beside Latin words.
 fn imitates(chunk: &str) -> bool {
     let mut latin_word = false;
     let mut twin_word = false;

@@ -1,4 +1,4 @@
-//! Command lines, taken apart by the same analyser that policy uses.
+//! Command lines, taken apart by the analyser that policy uses.
 
 mod words;
 
@@ -24,13 +24,13 @@ const SHOWN: usize = 100;
 pub(super) struct Shell<'a> {
     text: Cow<'a, str>,
     cwd: Option<&'a str>,
-    /// None where the shell is not one that we can read.
+    /// None if it is a shell that we cannot read.
     analysis: Option<Analysis>,
     /// The argument that holds it.
     pub(super) key: &'a str,
     /// Why it cannot be taken apart.
     why: Option<&'static str>,
-    /// Whether the tool is one that runs it.
+    /// Whether the tool is known to run it.
     known: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Shell<'a> {
         let (key, value) = args.maybe(KEYS)??;
         let (text, analysis) = match value {
             Value::String(text) => {
-                args.claim(&[Segment::Key(key)], text);
+                args.show_whole(&[Segment::Key(key)], text);
                 (Cow::Borrowed(text.as_str()), (!foreign).then(|| analyse(text)))
             }
             Value::Array(words) => {
@@ -78,7 +78,7 @@ impl<'a> Shell<'a> {
         self.why
     }
 
-    /// How bad the worst of it is; less is worse.
+    /// How bad the worst command is; less is worse.
     pub(super) fn rank(&self) -> u8 {
         match (self.why, self.analysis.as_ref().map(Analysis::commands)) {
             (None, Some(Ok(commands))) => commands.iter().map(danger).min().unwrap_or(0),
@@ -96,7 +96,7 @@ impl<'a> Shell<'a> {
     /// The command, or the commands with the worst first.
     pub(super) fn facts(&self) -> String {
         match self.commands() {
-            // Joined descriptors are not among the files that a command opens: the text itself has them.
+            // Joined descriptors are not files that a command opens. The text itself shows them.
             Some([one]) if !self.text.contains(">&") && !self.text.contains("<&") => {
                 middle_drawn(&line(one), 170)
             }
@@ -118,8 +118,8 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// The folder of the context is the agent's claim, and stands only where no argument may name another one.
-    pub(super) fn preview(&self, claimed: Option<&str>) -> Preview {
+    /// The folder in the context is stated by the agent. It is shown only if no argument may name another one.
+    pub(super) fn preview(&self, stated_cwd: Option<&str>) -> Preview {
         let commands = self.analysis.as_ref().map(|analysis| analysis.outline(SHOWN).0).unwrap_or_default();
         Preview::Shell {
             command: show(&self.text),
@@ -127,14 +127,14 @@ impl<'a> Shell<'a> {
             why: self.why.map(str::to_owned),
             commands: commands.iter().map(shown).collect(),
             cwd: self.cwd.map(show),
-            claimed_cwd: if self.cwd.is_none() { claimed.map(show) } else { None },
+            claimed_cwd: if self.cwd.is_none() { stated_cwd.map(show) } else { None },
         }
     }
 }
 
 const FOREIGN_TEXT: &str = "it is for a shell that is not read here";
 
-/// Why a text whose words are plain may still do something else than they say.
+/// Why a text of plain words may still do something else than they say.
 fn doubt(text: &str, commands: &[Simple]) -> Option<&'static str> {
     let bytes = text.as_bytes();
     let drive =
@@ -151,11 +151,11 @@ fn doubt(text: &str, commands: &[Simple]) -> Option<&'static str> {
             || ELSEWHERE.contains(&plain.as_str())
             || (dos && ["rmdir", "copy", "move", "dir"].contains(&plain.as_str()))
         {
-            return Some("it may be for cmd.exe, which is not read here");
+            return Some("it may be for cmd.exe, which cannot be read here");
         }
-        // A format of `date` has such signs as well.
+        // A format of `date` also has such signs.
         if plain != "date" && plain != "printf" && words.iter().any(|word| variable(word)) {
-            return Some("it may be for cmd.exe, which is not read here");
+            return Some("it may be for cmd.exe, which cannot be read here");
         }
         let rereads = REREAD.contains(&plain.as_str())
             || (plain == "printf" && words.iter().any(|word| word.starts_with("-v")))
@@ -218,7 +218,7 @@ fn sign(redirect: &Redirect) -> String {
     redirect.fd.map_or_else(|| sign.to_owned(), |fd| format!("{fd}{sign}"))
 }
 
-/// A word as it would be typed, in quotes where it needs them; not yet drawn.
+/// A word as it would be typed, quoted where needed. Not yet drawn.
 fn word_text(word: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:=@%+,-".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -235,7 +235,7 @@ fn line(command: &Simple) -> String {
     show(&words.chain(files).collect::<Vec<_>>().join(" "))
 }
 
-/// Cuts text that was drawn already, in its middle.
+/// Cuts text that is already drawn, in its middle.
 fn middle_drawn(drawn: &str, most: usize) -> String {
     let letters: Vec<char> = drawn.chars().collect();
     if letters.len() <= most {

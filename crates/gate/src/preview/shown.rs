@@ -1,30 +1,30 @@
 //! Which values a preview shows whole, so that every other one is listed beside it.
 //!
-//! A reader of a call claims the places that its preview draws. A claim counts only if the preview really has that text,
-//! once for every place: two equal values need two places in the preview.
+//! A reader of a call names the values that its preview shows whole. A value counts only if the preview really has
+//! its text, once per place: two equal values need two places in the preview.
 
 use std::collections::HashMap;
 
 use placet_core::{DiffLine, Preview};
 use serde_json::Value;
 
-/// A value that the preview is meant to show whole.
+/// A value that the preview should show whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct ShownValue {
     /// Its place below the arguments.
     pub(super) pointer: String,
     /// Its text as it is drawn.
     pub(super) drawn: String,
 }
 
-impl Claim {
-    /// The same below another place.
+impl ShownValue {
+    /// The same, below another place.
     pub(super) fn under(mut self, base: &str) -> Self {
         self.pointer.insert_str(0, base);
         self
     }
 
-    /// Whether all of it can be seen where it stands without quotes: blanks at an end cannot.
+    /// Whether all of it is visible without quotes: spaces at an end are not.
     fn is_readable(&self) -> bool {
         !self.drawn.is_empty()
             && !self.drawn.starts_with(' ')
@@ -33,20 +33,20 @@ impl Claim {
     }
 }
 
-/// The places that the preview shows whole, each under `base`.
-pub(super) fn verified(preview: &Preview, claims: &[Claim], base: &str) -> Vec<String> {
+/// The places that the preview really shows whole, each under `base`.
+pub(super) fn verified(preview: &Preview, values: &[ShownValue], base: &str) -> Vec<String> {
     let mut texts = texts(preview);
-    let mut held = |claim: &&Claim| match texts.get_mut(&claim.drawn) {
-        Some(left) if *left > 0 && claim.is_readable() => {
+    let mut held = |value: &&ShownValue| match texts.get_mut(&value.drawn) {
+        Some(left) if *left > 0 && value.is_readable() => {
             *left -= 1;
             true
         }
         _ => false,
     };
-    claims.iter().filter(|claim| held(claim)).map(|claim| format!("{base}{}", claim.pointer)).collect()
+    values.iter().filter(|value| held(value)).map(|value| format!("{base}{}", value.pointer)).collect()
 }
 
-/// Every text that a preview has, and how often.
+/// Every text of a preview, with its count.
 fn texts(preview: &Preview) -> HashMap<String, usize> {
     let mut out = HashMap::new();
     let mut add = |text: String| *out.entry(text).or_insert(0_usize) += 1;
@@ -81,7 +81,7 @@ fn leaves(value: &Value, add: &mut impl FnMut(String)) {
     }
 }
 
-/// What goes and what comes, part by part, as one text each; and all of it as it stands, which is what a patch is.
+/// Removed and added text, part by part, as one text each; and all of it as one text, which is what a patch is.
 fn sides(lines: &[DiffLine]) -> Vec<String> {
     let mut out = Vec::new();
     let mut put = |texts: Vec<String>, open: bool| {
@@ -89,7 +89,7 @@ fn sides(lines: &[DiffLine]) -> Vec<String> {
             return;
         }
         let text = texts.join("\\n");
-        // Without a mark at its end a text may end with a line end or not; the reader of a call knows which.
+        // The preview does not show whether a text ends with a line end. The reader of the call knows.
         if !open {
             out.push(format!("{text}\\n"));
         }

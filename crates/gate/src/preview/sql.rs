@@ -42,7 +42,7 @@ impl<'a> Sql<'a> {
         if text.trim().is_empty() || (parts.is_err() && !sql) {
             return None;
         }
-        args.claim(&[Segment::Key(key)], text);
+        args.show_whole(&[Segment::Key(key)], text);
         for aside in
             [&["database", "db", "schema"][..], &["params", "parameters"], &["timeout", "timeout_ms"]]
         {

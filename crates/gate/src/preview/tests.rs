@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::{effect, effect_of, glance, recognise, warnings};
 
-mod claims;
 mod faults;
 mod table;
+mod whole;
 
 fn preview(request: &Request) -> Preview {
     super::preview(request).0

@@ -1,11 +1,11 @@
-//! Pieces of sentences: values drawn safely, cut to a length, and counted.
+//! Parts of sentences: values drawn safely, cut to a length, and counted.
 
 use placet_core::show;
 
 /// Longest sentence, in characters.
 pub(crate) const LONGEST: usize = 200;
 
-/// The text drawn safely, at most this many characters; what was cut is an ellipsis.
+/// The text drawn safely, at most this many characters, with an ellipsis where it was cut.
 pub(super) fn clip(text: &str, most: usize) -> String {
     // Nearly always it fits.
     if text.len() <= most.saturating_mul(4) {
@@ -38,7 +38,7 @@ pub(super) fn clip(text: &str, most: usize) -> String {
     out
 }
 
-/// The same, in quotes where it could be mistaken for part of the sentence.
+/// The same, in quotes if it could be mistaken for part of the sentence.
 pub(super) fn value(text: &str, most: usize) -> String {
     let drawn = clip(text, most);
     let plain = !drawn.is_empty()
@@ -54,7 +54,7 @@ pub(super) fn quoted(drawn: &str) -> String {
     format!("\"{}\"", drawn.replace('"', "\\\""))
 }
 
-/// Several values, as many as there is room for: `a, b and 3 more`.
+/// Several values, as many as fit: `a, b and 3 more`.
 pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a str>, room: usize) -> String {
     let total = values.len();
     let mut out = String::new();
@@ -72,7 +72,7 @@ pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a str>, room: usi
     out
 }
 
-/// Drawn texts, as many as there is room for, and how many are left.
+/// Drawn texts, as many as fit, and how many are left.
 pub(super) fn join(texts: &[String], between: &str, room: usize) -> String {
     let mut out = String::new();
     for (index, text) in texts.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
-/// A finished sentence: begins with a capital letter, and is cut where it is too long.
+/// A finished sentence: it begins with a capital letter, and is cut if it is too long.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let text: String =
@@ -103,9 +103,9 @@ pub(super) fn sentence(text: &str) -> String {
     text.chars().take(LONGEST.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The text drawn safely, cut in its middle: the end of a path or a command says as much as its beginning.
+/// The text drawn safely, cut in its middle, because the end of a path or command is as important as its beginning.
 pub(super) fn middle(text: &str, most: usize) -> String {
-    // The ends of a very long text are enough.
+    // The two ends of a very long text are enough.
     let ends = most.saturating_mul(2);
     let whole = text.chars().count() <= ends;
     let mut head: Vec<String> = Vec::new();
@@ -140,13 +140,13 @@ pub(super) fn middle(text: &str, most: usize) -> String {
     format!("{}…{}", head.concat(), tail.concat())
 }
 
-/// Names of arguments for the beginning of a sentence, the number of those left out being true.
+/// Names of arguments for the beginning of a sentence, with the true number of those left out.
 pub(super) fn names(keys: &[&str]) -> String {
     let drawn: Vec<String> = keys.iter().map(|key| clip(key, 28)).collect();
     list(drawn.iter().map(String::as_str), 60)
 }
 
-/// Digits in groups of three, everything else as it is: `1250.00` is `1,250.00`.
+/// Digits in groups of three, everything else unchanged: `1250.00` is `1,250.00`.
 pub(super) fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, rest) = digits.find('.').map_or((digits, ""), |at| digits.split_at(at));

@@ -1,4 +1,4 @@
-//! What to look at twice in everything that was written.
+//! Warnings about everything that was written.
 
 use std::ops::ControlFlow;
 
@@ -12,27 +12,27 @@ use super::{
 
 /// A value longer than this, in characters, does not fit a screen.
 const LONG: usize = 2_000;
-/// More values than this are not read by anybody.
+/// Nobody reads more values than this.
 const MANY: usize = 100;
-/// Values deeper inside each other than this are hard to place.
+/// Values that are nested deeper than this are hard to place.
 const DEEP: usize = 8;
-/// Numbers from here on are hard to read.
+/// Numbers from this size on are hard to read.
 const HUGE: f64 = 1e15;
-/// How many places are named for one kind of warning.
+/// The number of places that are named per kind of warning.
 const NAMED: usize = 20;
 
-struct Look {
+struct WarningScan {
     warnings: Vec<Warning>,
     /// How many there were of each kind.
     counts: [usize; 6],
     values: usize,
-    /// Words that look like Latin ones, where they stand, and what they look like.
+    /// Words that look like Latin ones, with their place and the Latin word.
     alike: Vec<(String, String, String)>,
-    /// How much text may still be looked at.
+    /// The text that may still be read, in bytes.
     budget: usize,
 }
 
-impl Look {
+impl WarningScan {
     fn warn(&mut self, code: WarningCode, way: &[Segment<'_>], text: impl FnOnce() -> String) {
         let slot = match code {
             WarningCode::HiddenCharacters => 0,
@@ -82,7 +82,7 @@ impl Look {
     fn take(&mut self, way: &[Segment<'_>], leaf: Leaf<'_>) {
         match leaf {
             Leaf::Key(key) => {
-                // Names of arguments are Latin: one that only looks like it is none.
+                // Names of arguments are Latin. A name that only looks Latin is suspicious.
                 if let Some((word, latin)) = twins(key).next().filter(|(word, _)| *word == key) {
                     let (word, latin) = (word.to_owned(), latin);
                     self.warn(WarningCode::MixedScript, way, || {
@@ -114,7 +114,7 @@ impl Look {
     }
 }
 
-/// The first character that does not show or moves others. Line ends and tabs are as they should be.
+/// The first character that is invisible or moves others. Line ends and tabs are fine.
 fn hidden(text: &str) -> Option<char> {
     let plain = |byte: u8| matches!(byte, 0x20..=0x7e | b'\n' | b'\t');
     if text.bytes().all(plain) {
@@ -124,7 +124,7 @@ fn hidden(text: &str) -> Option<char> {
     while let Some(letter) = letters.next() {
         let harmless = match letter {
             '\n' | '\t' => true,
-            // The two signs of a line end on some systems; alone it moves to the beginning of the line.
+            // A carriage return before a line feed is a line end. Alone it moves to the beginning of the line.
             '\r' => letters.peek() == Some(&'\n'),
             letter => visible(letter),
         };
@@ -135,8 +135,8 @@ fn hidden(text: &str) -> Option<char> {
     None
 }
 
-/// Warns of words that look like a Latin word that stands elsewhere in the request.
-fn beside(request: &Request, look: &mut Look) {
+/// Warns of words that look like a Latin word elsewhere in the request.
+fn beside(request: &Request, look: &mut WarningScan) {
     if look.alike.is_empty() {
         return;
     }
@@ -165,10 +165,10 @@ fn beside(request: &Request, look: &mut Look) {
     }));
 }
 
-/// Looks at everything that was written, up to so many bytes of text.
+/// Reads everything that was written, up to a number of bytes.
 pub(super) fn look(request: &Request, budget: usize) -> Vec<Warning> {
     let whole = |code, text: String| Warning { code, pointer: String::new(), text };
-    let mut look = Look { warnings: Vec::new(), counts: [0; 6], alike: Vec::new(), values: 0, budget };
+    let mut look = WarningScan { warnings: Vec::new(), counts: [0; 6], alike: Vec::new(), values: 0, budget };
     if request.content.is_none() {
         let text = "What was asked has been erased; only its digest is left.".to_owned();
         return vec![whole(WarningCode::Erased, text)];

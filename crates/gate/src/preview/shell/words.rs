@@ -7,7 +7,7 @@ pub(super) const RUNS: &[&str] = &["run", "exec", "execute", "invoke"];
 pub(super) const COMMANDS: &[&str] = &["command", "cmd", "commands"];
 pub(in crate::preview) const KEYS: &[&str] =
     &["command", "cmd", "script", "command_line", "commandLine", "shell_command", "bash_command"];
-/// What is said beside the command and changes nothing about it.
+/// Arguments beside the command that do not change it.
 pub(super) const ASIDE: &[&[&str]] = &[&["description"], &["timeout", "timeout_ms", "timeout_seconds"]];
 
 /// Tools that run a command line and do nothing else.
@@ -43,7 +43,7 @@ pub(super) const RUNNERS: &[&str] = &[
     "powershell",
     "pwsh",
 ];
-/// Built-ins that run or reread a text that looks like plain words: `declare 'a[$(cmd)]'`.
+/// Built-ins that run a text, or read it again, although it looks like plain words: `declare 'a[$(cmd)]'`.
 pub(super) const REREAD: &[&str] = &[
     "declare",
     "typeset",
@@ -65,7 +65,7 @@ pub(super) const REREAD: &[&str] = &[
     "fc",
     "wait",
 ];
-/// Programs of another shell, whose texts mean something else here.
+/// Programs of another shell, which reads texts differently.
 pub(super) const ELSEWHERE: &[&str] = &[
     "cmd",
     "cmd.exe",
@@ -191,7 +191,7 @@ pub(super) const PLAIN: &[&str] = &[
     "[", "which", "whoami", "id", "date", "uname", "sort", "uniq", "cut", "tr", "diff", "stat", "file", "du",
     "df", "basename", "dirname", "realpath", "sleep", "ps", "tree", "less", "more", "seq",
 ];
-/// Words that make an everyday program grave.
+/// Words that make an everyday program dangerous.
 pub(super) const GRAVE_WORDS: &[&str] = &[
     "push",
     "reset",
