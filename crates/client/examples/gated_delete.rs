@@ -1,4 +1,4 @@
-//! Deletes files only after a person said yes: ask, wait, claim, run, report in one call.
+//! Deletes files only after a person approved it: ask, wait, claim, run, report in one call.
 //!
 //! ```text
 //! export PLACET_URL=http://127.0.0.1:4000 PLACET_TOKEN=plk_agent_…
@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if files.is_empty() {
         return Err("name the files to delete".into());
     }
-    // How long the server may be away before this gives up. Giving up means: not deleted. `with_on_outage` says how.
+    // How long the server may be away before this gives up. Then nothing is deleted. `with_on_outage` sets what
+    // happens instead.
     let placet = Client::from_env()?.with_outage_budget(Duration::from_mins(1));
     let mut create = Create::new(Kind::Action, "gated-delete");
     create.tool = Some("delete_files".to_owned());
@@ -31,14 +32,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok(Gated::Ran { value, .. }) => println!("approved, and {value} files are gone"),
         Ok(Gated::Refused(record)) => println!("not done: the request is {}", record.state),
         Ok(Gated::Unreached { error, .. }) => println!("not done: {error}"),
-        // It ran, and nobody could be told. Say so; never run it again because of this.
+        // It ran, but the report failed. Say so, and never run it again because of that.
         Err(RunError::Unreported { value, error }) => println!("{value} files are gone, unreported: {error}"),
         Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-/// Runs at most once, on the arguments that were approved: a reviewer may have taken files off the list.
+/// Runs at most once, on the approved arguments: a reviewer may have removed files from the list.
 async fn delete(arguments: Map<String, Value>) -> io::Result<usize> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, "`files` is not a list of names");
     let files = arguments.get("files").and_then(Value::as_array).ok_or_else(wrong)?;

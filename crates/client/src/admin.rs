@@ -49,7 +49,7 @@ pub struct KeyInfo {
     pub revoked_at: Option<Time>,
 }
 
-/// An agent, and the folders that a person opened to it.
+/// An agent, and the folders that are open to it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AgentInfo {
     /// Its name.
@@ -63,15 +63,15 @@ pub struct AgentInfo {
     /// Whether its hook program may be told to run calls confined.
     #[serde(default)]
     pub confine: bool,
-    /// What its reports come to: `complete`, `partial` or `unknown`.
+    /// Its coverage: `complete`, `partial` or `unknown`.
     #[serde(default = "unknown")]
     pub covered: Covered,
-    /// What it reports of its programs.
+    /// The reports of its programs.
     #[serde(default)]
     pub coverage: Vec<CoverageReport>,
 }
 
-/// What one program of an agent reports.
+/// The report of one program.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CoverageReport {
     /// The framework.
@@ -82,7 +82,7 @@ pub struct CoverageReport {
     pub parts: Vec<Part>,
 }
 
-/// What a server that knows nothing of reports says.
+/// The coverage from a server that knows no reports.
 const fn unknown() -> Covered {
     Covered::Unknown
 }
@@ -92,7 +92,7 @@ const fn unknown() -> Covered {
 pub struct LedgerPage {
     /// The entries, in order.
     pub items: Vec<LedgerItem>,
-    /// Ask for entries after this one next; nothing at the end.
+    /// The cursor for the next page. None at the end.
     #[serde(default)]
     pub next_after: Option<u64>,
 }
@@ -108,7 +108,7 @@ pub struct LedgerItem {
     pub entry: Value,
 }
 
-/// A link with which a person signs in once.
+/// A one-time sign-in link.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignInLink {
     /// Its whole address, to be opened in a browser.
@@ -117,7 +117,7 @@ pub struct SignInLink {
     pub expires_at: Time,
 }
 
-/// Whether the server is ready, and what it says of itself.
+/// Whether the server is ready, and its description of itself.
 #[derive(Debug, Clone)]
 pub struct Health {
     /// What `/readyz` answered.
@@ -133,7 +133,7 @@ impl Client {
         }
         let made: Value = self.send(&Call::post(self.at("/v1/keys"), &body, None)?).await?;
         if made.get("key").is_some_and(Value::is_null) {
-            // The first answer was lost, and a key is shown once: it is of no use to anybody.
+            // The first answer was lost, and a key is shown only once: this key is useless.
             return Err(
                 self.protocol("the key was made, but the answer that showed it was lost: make another")
             );
@@ -157,7 +157,7 @@ impl Client {
         self.send(&Call::put(url, &json!({ "roots": roots }))?).await
     }
 
-    /// Says whether an agent's hook program may be told to run calls confined.
+    /// Sets whether an agent's hook program may be told to run calls confined.
     pub async fn put_confine(&self, agent: &str, confine: bool) -> Result<AgentInfo, Error> {
         let mut url = self.at("/v1/agents");
         if let Ok(mut path) = url.path_segments_mut() {
@@ -166,12 +166,12 @@ impl Client {
         self.send(&Call::put(url, &json!({ "confine": confine }))?).await
     }
 
-    /// As an agent: says what of a program Placet sees.
+    /// As an agent: reports what Placet sees of a program.
     pub async fn put_coverage(&self, report: &CoverageReport) -> Result<AgentInfo, Error> {
         self.send(&Call::put(self.at("/v1/coverage"), report)?).await
     }
 
-    /// Forgets what an agent reported.
+    /// Forgets the reports of an agent.
     pub async fn forget_coverage(&self, agent: &str) -> Result<AgentInfo, Error> {
         let mut url = self.at("/v1/agents");
         if let Ok(mut path) = url.path_segments_mut() {
@@ -187,15 +187,15 @@ impl Client {
         serde_json::from_value(items).map_err(|error| self.protocol(error.to_string()))
     }
 
-    /// Makes a key stop working, at once and everywhere. Live votes and standing approvals given with it are void, unless
-    /// they are to be kept, as after a rotation.
+    /// Makes a key stop working, at once and everywhere. Live votes and grants given with it become void, unless
+    /// `keep_votes` is set, as after a rotation.
     pub async fn revoke_key(&self, id: KeyId, keep_votes: bool) -> Result<(), Error> {
         let call = Call::delete(self.at(&format!("/v1/keys/{id}")));
         let call = if keep_votes { call.query("keep_votes", "true") } else { call };
         self.send::<Value>(&call).await.map(drop)
     }
 
-    /// Stops an agent, a tool or, without either, everything.
+    /// Freezes an agent, a tool or, without either, everything.
     pub async fn freeze(
         &self,
         agent: Option<&str>,
@@ -226,7 +226,7 @@ impl Client {
         self.send::<Value>(&call).await.map(drop)
     }
 
-    /// Says that keys, people and policy were looked at after a restore or a recovery.
+    /// Confirms that keys, people and policy were checked after a restore or a recovery.
     pub async fn confirm_restore(&self) -> Result<(), Error> {
         let call = Call::post(self.at("/v1/restore/confirm"), &json!({}), None)?;
         self.send::<Value>(&call).await.map(drop)
@@ -237,7 +237,7 @@ impl Client {
         self.send(&Call::get(self.at("/v1/people"))).await
     }
 
-    /// Says what a person may do and where they belong: all roles and teams, not only new ones.
+    /// Sets the roles and teams of a person: all of them, not only new ones.
     pub async fn put_person(&self, name: &str, roles: &[Role], teams: &[String]) -> Result<Value, Error> {
         let body = serde_json::json!({ "roles": roles, "teams": teams });
         self.send(&Call::put(self.at(&format!("/v1/people/{name}")), &body)?).await
@@ -248,7 +248,7 @@ impl Client {
         self.send::<Value>(&Call::delete(self.at(&format!("/v1/people/{name}")))).await.map(drop)
     }
 
-    /// Makes a link with which a person signs in once, in a browser.
+    /// Makes a one-time sign-in link for a browser.
     pub async fn person_link(&self, name: &str) -> Result<SignInLink, Error> {
         let call = Call::post(self.at(&format!("/v1/people/{name}/link")), &serde_json::json!({}), None)?;
         let made: SignInLink = self.send(&call).await?;
@@ -261,13 +261,13 @@ impl Client {
         self.send(&call).await
     }
 
-    /// Whether the server has a dashboard to be opened in a browser.
+    /// Whether the server has a dashboard.
     pub async fn has_dashboard(&self) -> Result<bool, Error> {
         let page = self.text(&Call::get(self.at("/"))).await?;
         Ok(page.contains("/assets/"))
     }
 
-    /// Whether the server is there and ready.
+    /// Whether the server is up and ready.
     pub async fn health(&self) -> Result<Health, Error> {
         let ready = self.send(&Call::get(self.at("/readyz"))).await?;
         Ok(Health { ready })

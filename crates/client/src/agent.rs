@@ -1,4 +1,4 @@
-//! What an agent does: ask, look, claim, report, withdraw.
+//! What an agent does: ask, read, claim, report, cancel.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::{Claimant, Client, Error, Permit, http::Call, wait::POLL};
 /// How to ask.
 #[derive(Debug, Clone, Default)]
 pub struct CreateOptions {
-    /// The same key gives the same request, however often it is sent. A new one each time unless given.
+    /// The same key gives the same request, however often it is sent. A new one each time by default.
     pub idempotency_key: Option<String>,
-    /// The same weak key finds what was asked for before and is still open, whatever the idempotency key: for programs
-    /// that may be restarted in the middle. Everything but context, summary and group must be the same as well.
+    /// The weak key finds an open request of an earlier run, whatever the idempotency key: for programs that may be
+    /// restarted. Everything but context, summary and group must be equal too.
     pub weak_key: Option<String>,
     /// The call comes from a program that resolved the folder and the paths in its context, as `placet hook` does.
     pub resolved: bool,
@@ -26,24 +26,24 @@ pub struct CreateOptions {
 
 /// A claimed permit and what it allows.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Claimed {
+pub struct ClaimedPermit {
     /// The right to run it, once.
     pub permit: Permit,
     /// What to run: these arguments and no others.
     pub arguments: Map<String, Value>,
     /// The digest of what was approved.
     pub digest: Digest,
-    /// It may run only so confined.
+    /// How it must be confined, if it must.
     #[serde(default)]
     pub confine: Option<Confine>,
-    /// Of a confined one: the folders that it may change.
+    /// For a confined call: the folders that it may change.
     #[serde(default)]
     pub workspace: Vec<String>,
-    /// Say what became of it before this.
+    /// The deadline for reporting.
     pub report_by: Option<Time>,
 }
 
-/// What became of an execution.
+/// The result of an execution.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Whether it worked.
@@ -54,7 +54,7 @@ pub struct Report {
     /// In the executor's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// It was allowed confined, and nothing shows that it ran so.
+    /// It was allowed confined, and there is no proof that it ran confined.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unconfined: bool,
 }
@@ -72,7 +72,7 @@ impl Report {
 }
 
 impl Client {
-    /// Asks. Sent again with the same idempotency key when an answer is lost, so there is one request, not two.
+    /// Creates a request. A retry sends the same idempotency key, so a lost answer never makes two requests.
     pub async fn create(&self, create: &Create, options: CreateOptions) -> Result<Record, Error> {
         let call = Call::post(self.at("/v1/requests"), create, options.idempotency_key)?
             .wait(options.wait.map(|wait| wait.min(POLL)))
@@ -83,7 +83,7 @@ impl Client {
         };
         let call = call.query("claim", "true").claimant(&claimant);
         let mut record: Record = self.send(&call).await?;
-        // Claimed, and no permit in the answer: either the first answer was lost, or somebody else was quicker.
+        // Claimed, but without a permit in the answer: the first answer was lost, or another claimant was quicker.
         if record.state == State::Claimed && record.permit.is_none() {
             match self.claim_as(record.id, &claimant).await {
                 Ok(claimed) => record.permit = Some(claimed.permit.reveal().to_owned()),
@@ -94,7 +94,7 @@ impl Client {
         Ok(record)
     }
 
-    /// The request as it stands now.
+    /// The request as it is now.
     pub async fn get(&self, id: RequestId) -> Result<Record, Error> {
         self.get_after(id, None, None).await
     }
@@ -118,27 +118,27 @@ impl Client {
         }
     }
 
-    /// Takes the permit of an approved action. A lost answer is asked for again as the same claimant.
-    pub async fn claim(&self, id: RequestId) -> Result<Claimed, Error> {
+    /// Claims the permit of an approved action. A retry uses the same claimant, so a lost answer is safe.
+    pub async fn claim(&self, id: RequestId) -> Result<ClaimedPermit, Error> {
         self.claim_as(id, &Claimant::new()?).await
     }
 
-    /// Takes the permit as a claimant the caller keeps, to be able to ask again later.
-    pub async fn claim_as(&self, id: RequestId, claimant: &Claimant) -> Result<Claimed, Error> {
+    /// Claims the permit with the caller's own claimant, to be able to ask again later.
+    pub async fn claim_as(&self, id: RequestId, claimant: &Claimant) -> Result<ClaimedPermit, Error> {
         let body = json!({ "claimant": claimant });
-        // The permit is not kept by the server in the clear, so the claimant, not the key, makes this repeatable.
+        // The server keeps no permit in clear text, so the claimant makes this repeatable, not the idempotency key.
         let call = Call::post(self.at(&format!("/v1/requests/{id}/claim")), &body, None)?;
         self.send(&call).await
     }
 
-    /// The same as the hook program, which can run what is allowed confined.
-    pub async fn claim_confined(&self, id: RequestId, claimant: &Claimant) -> Result<Claimed, Error> {
+    /// The same as the hook program, which can confine calls.
+    pub async fn claim_confined(&self, id: RequestId, claimant: &Claimant) -> Result<ClaimedPermit, Error> {
         let body = json!({ "claimant": claimant });
         let call = Call::post(self.at(&format!("/v1/requests/{id}/claim")), &body, None)?;
         self.send(&call.door(Some(HOOK_PROGRAM))).await
     }
 
-    /// Says what became of the execution.
+    /// Reports the result of the execution.
     pub async fn report(&self, id: RequestId, permit: &Permit, report: &Report) -> Result<Record, Error> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -151,7 +151,7 @@ impl Client {
         self.send(&call).await
     }
 
-    /// Withdraws a request that is pending, or approved and not yet claimed.
+    /// Cancels a request that is pending, or approved and not yet claimed.
     pub async fn cancel(&self, id: RequestId, reason: Option<&str>) -> Result<Record, Error> {
         self.reasoned(id, "cancel", reason).await
     }

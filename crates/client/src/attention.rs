@@ -1,4 +1,4 @@
-//! How often people are asked: figures, one's own pace, what happened in a session, and rules that history suggests.
+//! How often people are asked: figures, one's own pace, summaries of sessions, and suggested rules.
 
 use placet_core::{GrantId, RequestId, Time};
 use serde::{Deserialize, Serialize};
@@ -15,18 +15,18 @@ pub struct Attention {
     pub passed: u64,
     /// Passed by policy, confined.
     pub confined: u64,
-    /// Passed by a standing approval or by trust.
+    /// Passed by a grant or by trust.
     pub remembered: u64,
     /// Refused by policy.
     pub refused: u64,
     /// Waited for a person.
     pub asked: u64,
-    /// `asked` of a hundred `calls`.
+    /// `asked` in percent of `calls`.
     #[serde(default)]
     pub asked_percent: Option<f64>,
     /// How long agents were at work.
     pub active_seconds: f64,
-    /// `asked` for each hour of that.
+    /// `asked` for each of those hours.
     #[serde(default)]
     pub prompts_per_active_hour: Option<f64>,
 }
@@ -40,17 +40,17 @@ pub struct Stats {
     pub to: Time,
     /// How often people were asked.
     pub attention: Attention,
-    /// The other figures, as the server says them.
+    /// The other figures, as the server sends them.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// How fast the caller decided of late.
+/// How fast the caller decided recently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// Whether it is faster than anybody reads.
+    /// Whether it is faster than a person can read.
     pub warned: bool,
-    /// With a warning: what was seen and what to do.
+    /// With a warning: what was seen, and what to do.
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -66,13 +66,13 @@ pub struct SessionSummary {
     pub from: Time,
     /// When its last one was.
     pub to: Time,
-    /// Whether all of its requests were looked at.
+    /// Whether all of its requests were counted.
     pub whole: bool,
     /// How often people were asked.
     pub attention: Attention,
     /// What was asked, remembered, confined, refused and passed.
     pub lines: Vec<SummaryLine>,
-    /// Standing approvals that let requests through.
+    /// Grants that let requests through.
     pub grants: Vec<SummaryGrant>,
 }
 
@@ -96,7 +96,7 @@ pub struct SummaryLine {
     pub request: RequestId,
 }
 
-/// A standing approval that let requests through.
+/// A grant that let requests through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryGrant {
     /// Which.
@@ -123,7 +123,7 @@ pub struct Suggestions {
     pub text: String,
     /// What the policy with these rules would have done.
     pub report: Value,
-    /// Calls that were approved as often, for which nothing is suggested, by the reason.
+    /// Calls that were approved as often and have no suggestion, by reason.
     #[serde(default)]
     pub left_out: Map<String, Value>,
 }
@@ -147,7 +147,7 @@ pub struct Suggestion {
     pub saved: u64,
     /// When it was approved last.
     pub last_at: Time,
-    /// The request that was approved last.
+    /// The last request that was approved.
     pub request: RequestId,
 }
 
@@ -157,12 +157,12 @@ impl Client {
         self.send(&Call::get(self.at("/v1/stats")).query("days", &days.to_string())).await
     }
 
-    /// How fast the caller decided of late.
+    /// How fast the caller decided recently.
     pub async fn pace(&self) -> Result<Pace, Error> {
         self.send(&Call::get(self.at("/v1/me/pace"))).await
     }
 
-    /// What happened in a session: the one that is named, or the one with the newest request.
+    /// What happened in a session: the named one, or the one with the newest request.
     pub async fn session_summary(
         &self,
         session: Option<&str>,
@@ -177,7 +177,7 @@ impl Client {
         self.send(&call).await
     }
 
-    /// Rules for calls that people approved at least so often.
+    /// Suggests rules for calls that people approved at least this often.
     pub async fn suggest_policy(&self, least: u64, agent: Option<&str>) -> Result<Suggestions, Error> {
         let mut call =
             Call::get(self.at("/v1/policy/suggestions")).query("least", &least.to_string()).without_end();

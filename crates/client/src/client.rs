@@ -9,7 +9,7 @@ use reqwest::{
 
 use crate::{Error, OnOutage};
 
-/// Where a server listens unless it was told otherwise.
+/// The default address of a server.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:4000";
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Client {
         Self::new(url.as_deref().unwrap_or(DEFAULT_URL), &read("PLACET_TOKEN"))
     }
 
-    /// How long a server may be away before a call fails: 30 s unless said otherwise, zero for a single attempt.
+    /// How long a server may be away before a call fails. The default is 30 s; zero means a single attempt.
     #[must_use]
     pub fn with_outage_budget(mut self, budget: Duration) -> Self {
         self.outage = budget;
@@ -63,7 +63,7 @@ impl Client {
         self.base.as_str().trim_end_matches('/')
     }
 
-    /// The address of a path below the server's root; paths are ours and need no escaping.
+    /// The address of a path below the server's root. Paths are our own and need no escaping.
     pub(crate) fn at(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
@@ -103,25 +103,25 @@ fn build(base: &Url, token: &str) -> Result<reqwest::Client, Error> {
         .default_headers(headers)
         .connect_timeout(CONNECT)
         .tcp_keepalive(Duration::from_secs(30))
-        // A redirect would carry the key, and the decision, to somewhere nobody named.
+        // A redirect would send the key, and the decision, to another host.
         .redirect(reqwest::redirect::Policy::none());
     if loopback(base) {
         builder = builder.no_proxy();
     }
-    // Reading every certificate of the machine takes longer than most calls, and nothing here is encrypted.
+    // Loading every certificate of the machine takes longer than most calls, and this connection is not encrypted.
     if base.scheme() == "http" && (loopback(base) || !proxied()) {
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| Error::Config(format!("no HTTP client: {error}")))
 }
 
-/// Whether a proxy may be between us and the server. The way to it may be encrypted.
+/// Whether a proxy may be between this client and the server.
 fn proxied() -> bool {
     let names = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
     names.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Whether the server is on this machine, where a proxy has no business.
+/// Whether the server is on this machine, where no proxy is used.
 fn loopback(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -1,36 +1,36 @@
-//! What can go wrong when talking to Placet; none of it ever means yes.
+//! Errors of calls to Placet. None of them ever means an approval.
 
 use std::{fmt, time::Duration};
 
 use placet_core::{Record, RequestId};
 use serde_json::Value;
 
-/// Why a call did not give what was asked for.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused, and said why.
+    /// The server refused, and gave the reason.
     #[error(transparent)]
     Problem(Box<Problem>),
-    /// The server could not be reached, or not for longer than the outage budget.
+    /// The server could not be reached, for the whole outage budget.
     #[error("cannot reach Placet at {url}: {reason}")]
     Unreachable {
         /// Where it was expected.
         url: String,
-        /// What the network said last.
+        /// The last network error.
         reason: String,
         /// How long it was tried.
         tried: Duration,
     },
-    /// The caller's own deadline passed while the request was still open. Not a decision.
+    /// The caller's own deadline passed while the request was open. Not a decision.
     #[error("{id} was still {state} when the wait ended")]
     Timeout {
         /// Which request.
         id: RequestId,
-        /// Where it stood when it was last seen.
+        /// The state when it was last read.
         state: &'static str,
     },
-    /// The answer was not one of this protocol: too large, not JSON, or with a word this version does not know.
+    /// The answer is not valid: too large, not JSON, or with a word that this version does not know.
     #[error("the answer from {url} cannot be used: {reason}")]
     Protocol {
         /// Who answered.
@@ -38,7 +38,7 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The client was not set up right.
+    /// The client has a wrong setting.
     #[error("{0}")]
     Config(String),
 }
@@ -63,15 +63,15 @@ impl Error {
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
-    /// The stable code, such as `already_decided`. `http_NNN` when the answer had none.
+    /// The stable code, such as `already_decided`. `http_NNN` if the answer had none.
     pub code: String,
     /// One sentence: what happened and what to do.
     pub detail: String,
-    /// JSON pointer to the field that did not fit.
+    /// JSON pointer to the invalid field.
     pub pointer: Option<String>,
-    /// The request as it stands, where the refusal is about its state.
+    /// The request, if the refusal is about its state.
     pub record: Option<Box<Record>>,
-    /// The whole document; null when the answer was none.
+    /// The whole document. Null if the answer was none.
     pub document: Value,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 impl Problem {
-    /// Reads a refusal; whatever the body looks like, the result is a refusal.
+    /// Reads a refusal. Whatever the body holds, the result is a refusal.
     pub(crate) fn read(status: u16, body: &[u8]) -> Self {
         Self::from_value(status, serde_json::from_slice(body).unwrap_or(Value::Null))
     }

@@ -1,4 +1,4 @@
-//! Ask, wait, claim, run, report in one call: the function given runs at most once, and only on what was approved.
+//! Ask, wait, claim, run and report in one call. The function runs at most once, and only on what was approved.
 
 use std::{fmt, future::Future};
 
@@ -6,7 +6,7 @@ use placet_core::{Create, Record, RequestId, State};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::{Asked, Client, Error, Report, outage::between};
+use crate::{AskOutcome, Client, Error, Report, outage::between};
 
 /// How a gated run ended without an error.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub enum Gated<T> {
     Refused(Box<Record>),
     /// The server was away for too long to get a permit, so it was not run. See [`OnOutage`](crate::OnOutage).
     Unreached {
-        /// The request, if the server took it in before it went away. An approval of it that nobody claims lapses.
+        /// The request, if the server accepted it before the outage. An approval that is not claimed lapses.
         request: Option<RequestId>,
         /// What was tried last.
         error: Error,
@@ -32,10 +32,10 @@ pub enum Gated<T> {
 /// Why a gated run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<T: fmt::Debug, E: fmt::Display + fmt::Debug> {
-    /// No permit was obtained, so the function was not run.
+    /// There was no permit, so the function was not run.
     #[error("not run: {0}")]
     NotRun(#[from] Error),
-    /// The function was run and failed; that is reported as `failed`.
+    /// The function was run and failed. It is reported as `failed`.
     #[error("run, and failed: {error}")]
     Failed {
         /// What the function returned.
@@ -43,7 +43,7 @@ pub enum RunError<T: fmt::Debug, E: fmt::Display + fmt::Debug> {
         /// The request afterwards, if the report arrived.
         reported: Result<Box<Record>, Error>,
     },
-    /// The function was run and worked, and the report did not arrive: the request will end `unknown`.
+    /// The function was run and worked, but the report did not arrive. The request will end `unknown`.
     #[error("run, but the outcome could not be reported: {error}")]
     Unreported {
         /// What the function returned.
@@ -64,13 +64,13 @@ impl Client {
         R: Future<Output = Result<T, E>>,
     {
         match self.ask(&create).await? {
-            Asked::Decided(record) => self.run_if_approved(*record, Some(&create), run).await,
-            Asked::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
+            AskOutcome::Decided(record) => self.run_if_approved(*record, Some(&create), run).await,
+            AskOutcome::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
         }
     }
 
-    /// The second half of [`Client::run_gated`], for a caller that asked and waited by itself: claims, runs, reports.
-    /// Whatever is not approved is not run. Whether the record is about the caller's own call is for the caller to see.
+    /// The second half of [`Client::run_gated`], for a caller that has asked and waited: claims, runs, reports. What
+    /// is not approved is not run. The caller must make sure that the record is about its own call.
     pub async fn run_approved<T, E, F, R>(&self, record: Record, run: F) -> Result<Gated<T>, RunError<T, E>>
     where
         T: fmt::Debug,
@@ -106,11 +106,11 @@ impl Client {
             Ok(claimed) => claimed,
             Err(error) if error.is_outage() => {
                 return match self.unreached(Some(record.id), error)? {
-                    Asked::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
-                    Asked::Decided(record) => Ok(Gated::Refused(record)),
+                    AskOutcome::Unreached { request, error } => Ok(Gated::Unreached { request, error }),
+                    AskOutcome::Decided(record) => Ok(Gated::Refused(record)),
                 };
             }
-            // Taken back, withdrawn or too late between approval and claim: refused, not broken.
+            // Revoked, cancelled or lapsed between approval and claim: refused, not an error.
             Err(error) => {
                 return match error.problem().and_then(|problem| problem.record.clone()) {
                     Some(record) if record.state != State::Approved && record.state != State::Claimed => {
@@ -120,7 +120,7 @@ impl Client {
                 };
             }
         };
-        // The server counts from the claim, a moment ago; the decision is the last moment of its clock that is known.
+        // The server counts from the claim, a moment ago. The decision is the latest known moment of its clock.
         let report_by = Instant::now() + between(decided, claimed.report_by);
         self.checked(&record, create, &claimed).await?;
         let result = run(claimed.arguments).await;
@@ -138,7 +138,7 @@ impl Client {
     }
 }
 
-/// A note has a bound on the server; an error message has none.
+/// The server bounds the length of a note. An error message has no bound.
 fn shortened(mut note: String) -> String {
     const NOTE: usize = 2_000;
     let end = (0..=NOTE.min(note.len())).rev().find(|end| note.is_char_boundary(*end)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Standing yeses: given with a decision, listed, taken back.
+//! Grants: given with a decision, listed, revoked.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Client, Decide, Error, http::Call};
 
-/// What a person wants remembered with their yes.
+/// What a person wants to be remembered with an approval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remember {
     scope: &'static str,
@@ -63,7 +63,7 @@ impl Remember {
     }
 }
 
-/// A standing yes as people see it.
+/// A grant as people see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantInfo {
     /// What was given.
@@ -75,10 +75,10 @@ pub struct GrantInfo {
     pub covers: String,
 }
 
-/// A standing yes that counts no more though nobody took it back.
+/// A grant that is no longer valid, although no person revoked it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedGrant {
-    /// What was given, how often it was used and what it covered.
+    /// The grant, how often it was used, and what it covered.
     #[serde(flatten)]
     pub info: GrantInfo,
     /// When it ended.
@@ -90,7 +90,7 @@ pub struct EndedGrant {
 /// What the upgrade from version 0.2 ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedAtUpgrade {
-    /// Standing yeses on commands, the newest first.
+    /// Grants on commands, the newest first.
     #[serde(default)]
     pub items: Vec<EndedGrant>,
     /// Kinds of calls whose approvals were counted for trust.
@@ -98,17 +98,17 @@ pub struct EndedAtUpgrade {
     pub trust: u64,
 }
 
-/// Standing yeses, and those that an upgrade ended.
+/// Grants, and those that an upgrade ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grants {
-    /// Those that can still be used.
+    /// The valid grants.
     pub items: Vec<GrantInfo>,
-    /// Those that an upgrade ended. Servers before version 0.3 do not say.
+    /// The grants that an upgrade ended. Servers before version 0.3 leave this out.
     #[serde(default)]
     pub ended_at_upgrade: EndedAtUpgrade,
 }
 
-/// What policy says of a replacement.
+/// The verdict of policy on a replacement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     /// Allow, hold or deny, and why.
@@ -119,48 +119,48 @@ pub struct Ruling {
     pub needs: Needs,
 }
 
-/// What a decision would do. Nothing was written.
+/// What a decision would do. Nothing is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preview {
-    /// The request as it would stand.
+    /// The request after it.
     pub record: Record,
-    /// Whether this vote would be the last one that is needed.
+    /// Whether this vote would decide.
     pub decides: bool,
-    /// What policy says of the replacement.
+    /// The verdict of policy on the replacement.
     #[serde(default)]
     pub ruling: Option<Ruling>,
-    /// Whether more would be needed, or the risk be higher, than now.
+    /// Whether the needs or the risk would be higher than now.
     pub stricter: bool,
     /// Whose votes would be void.
     #[serde(default)]
     pub voided: Vec<String>,
-    /// The standing yes that would come with it.
+    /// The grant that would come with it.
     #[serde(default)]
     pub grant: Option<Grant>,
-    /// What that would cover, in words.
+    /// What the grant would cover, in words.
     #[serde(default)]
     pub covers: Option<String>,
-    /// What it would have let pass, of a remembered command.
+    /// For a remembered command: the calls that it would have let pass.
     #[serde(default)]
-    pub would: Option<WouldCover>,
+    pub would: Option<GrantPreview>,
 }
 
-/// What a standing yes would have let pass among the newest calls.
+/// The calls among the newest ones that a grant would have let pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WouldCover {
+pub struct GrantPreview {
     /// Calls that were looked at.
     pub looked_at: u64,
-    /// Those that waited and would have passed.
+    /// Calls that waited and would have passed.
     pub covered: u64,
-    /// Those among them that a person denied.
+    /// Calls among them that a person denied.
     pub denied: u64,
-    /// Some of them, as the agent wrote them.
+    /// Examples, as the agent wrote them.
     #[serde(default)]
     pub examples: Vec<String>,
 }
 
 impl Client {
-    /// Standing yeses: a reviewer's own; all of them for an admin or auditor.
+    /// Grants: a reviewer's own; all of them for an admin or auditor.
     pub async fn grants(&self) -> Result<Vec<GrantInfo>, Error> {
         Ok(self.all_grants().await?.items)
     }
@@ -170,13 +170,14 @@ impl Client {
         self.send(&Call::get(self.at("/v1/grants"))).await
     }
 
-    /// Takes a standing yes back, at once and everywhere.
+    /// Revokes a grant, at once and everywhere.
     pub async fn revoke_grant(&self, id: GrantId) -> Result<(), Error> {
         let call = Call::delete(self.at(&format!("/v1/grants/{id}")));
         self.send::<Value>(&call).await.map(drop)
     }
 
-    /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.
+    /// What a decision would do, without doing it: whether it decides, what an edit would need, and which votes it
+    /// voids.
     pub async fn preview(&self, id: RequestId, decide: &Decide) -> Result<Preview, Error> {
         let call = Call::post(self.at(&format!("/v1/requests/{id}/decision")), decide, None)?
             .query("dry_run", "true");

@@ -1,4 +1,4 @@
-//! One call: send it, bound the answer, tell a refusal from an outage, and try again where that is safe.
+//! One HTTP call: send it, bound the answer, tell a refusal from an outage, and retry where that is safe.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Claimant, Client, Error, Problem, retry::Outage, secret};
 
-/// The largest answer that is read: a page of records, each of which may be a quarter of a megabyte.
+/// The largest answer that is read: a page of records of up to a quarter of a megabyte each.
 const ANSWER: usize = 64 * 1024 * 1024;
 
-/// How deep it may go: a list of records whose arguments go as deep as the server takes them.
+/// The deepest nesting of an answer: a list of records with the deepest arguments that the server accepts.
 const DEPTH: usize = 80;
-/// How long an ordinary call may take.
+/// The timeout of an ordinary call.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One call, ready to be sent any number of times: it is a read, or it carries an idempotency key.
+/// A call that can be sent repeatedly: it is a read, or it carries an idempotency key.
 pub(crate) struct Call {
     method: Method,
     pub(crate) url: Url,
@@ -43,7 +43,7 @@ impl Call {
         }
     }
 
-    /// How long the server was asked to hold it.
+    /// How long the server was asked to hold the call.
     fn held(&self) -> Duration {
         self.patience.unwrap_or(PATIENCE).saturating_sub(PATIENCE)
     }
@@ -52,7 +52,7 @@ impl Call {
         Self { method: Method::DELETE, ..Self::get(url) }
     }
 
-    /// A PUT: the same however often it is sent.
+    /// A PUT. Sending it twice changes nothing.
     pub(crate) fn put<T: Serialize>(url: Url, body: &T) -> Result<Self, Error> {
         Ok(Self { method: Method::PUT, body: Some(written(body)?), ..Self::get(url) })
     }
@@ -64,19 +64,19 @@ impl Call {
         Ok(Self { method: Method::POST, body, key, ..Self::get(url) })
     }
 
-    /// The answer may take as long as it takes: whoever reads it sees whether it goes on.
+    /// The answer has no time limit. The reader sees whether it makes progress.
     pub(crate) fn without_end(mut self) -> Self {
         self.patience = None;
         self
     }
 
-    /// Names who claims in the same call. A secret, so it travels in a header and not in the address.
+    /// Names the claimant for a claim in the same call. A secret, so it is a header and not in the URL.
     pub(crate) fn claimant(mut self, claimant: &Claimant) -> Self {
         self.claimant = Some(claimant.clone());
         self
     }
 
-    /// Finds what is still open under this key in place of asking again.
+    /// Finds an open request under this weak key instead of creating another one.
     pub(crate) fn weak_key(mut self, key: Option<String>) -> Self {
         self.weak_key = key;
         self
@@ -119,9 +119,9 @@ fn duration(duration: Duration) -> String {
 
 /// How one attempt failed.
 pub(crate) enum Failure {
-    /// The answer is there, and it is no. Trying again would not help.
+    /// The server answered with a refusal. A retry would not help.
     Final(Error),
-    /// Nobody knows whether the call arrived, or the server said to come back.
+    /// It is unknown whether the call arrived, or the server asked for a retry.
     Again { reason: String, after: Option<Duration>, problem: Option<Problem> },
 }
 
@@ -131,7 +131,7 @@ impl Client {
         self.send_counted(call).await.0
     }
 
-    /// The same, with how many attempts it took: after a lost answer the first one may have worked.
+    /// The same, with the number of attempts: after a lost answer the first attempt may have worked.
     pub(crate) async fn send_counted<T: DeserializeOwned>(&self, call: &Call) -> (Result<T, Error>, u32) {
         let mut outage = Outage::default();
         let mut attempts = 0_u32;
@@ -142,7 +142,7 @@ impl Client {
                 Ok(value) => return (Ok(value), attempts),
                 Err(failure) => failure,
             };
-            // A server that answers byte by byte is away from the moment at which it should have answered.
+            // A server that answers too slowly counts as away from the moment its answer was due.
             outage.since(due);
             match self.after(failure, &mut outage) {
                 Ok(pause) => sleep(pause).await,
@@ -151,13 +151,13 @@ impl Client {
         }
     }
 
-    /// What follows a failed attempt: a pause, or the error that ends it.
+    /// What follows a failed attempt: a pause before the retry, or the final error.
     pub(crate) fn after(&self, failure: Failure, outage: &mut Outage) -> Result<Duration, Error> {
         match failure {
             Failure::Final(error) => Err(error),
             Failure::Again { reason, after, problem } => {
                 outage.pause(self.outage, after).ok_or_else(|| match problem {
-                    // The server was there all the time and said no: its own words are the better answer.
+                    // The server was there all the time and refused, so its refusal is the better error.
                     Some(problem) => Error::Problem(Box::new(problem)),
                     None => Error::Unreachable { url: self.url().to_owned(), reason, tried: outage.lasted() },
                 })
@@ -185,7 +185,7 @@ impl Client {
         read(&body).map_err(|error| Failure::Final(self.protocol(error)))
     }
 
-    /// One attempt, up to where a good answer begins.
+    /// One attempt, up to the headers of a good answer.
     pub(crate) async fn open(&self, call: &Call) -> Result<Response, Failure> {
         let mut request = self.http.request(call.method.clone(), call.url.clone());
         if let Some(patience) = call.patience {
@@ -215,7 +215,7 @@ impl Client {
     }
 }
 
-/// Lets a success through and turns everything else into a failure.
+/// Passes a success on, and turns everything else into a failure.
 pub(crate) async fn accepted(response: Response, client: &Client) -> Result<Response, Failure> {
     let status = response.status();
     if status.is_success() {
@@ -223,12 +223,12 @@ pub(crate) async fn accepted(response: Response, client: &Client) -> Result<Resp
     }
     if status.is_redirection() {
         let reason =
-            format!("it redirects ({status}), and a key is never carried elsewhere: check PLACET_URL");
+            format!("it redirects ({status}), and a key is never sent to another address: check PLACET_URL");
         return Err(Failure::Final(client.protocol(reason)));
     }
     let after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     let problem = Problem::read(status.as_u16(), &bounded(response, client).await?);
-    // A full inbox is the answer to this call; too many calls a second is not.
+    // A full inbox answers this call. Too many calls per second do not.
     let busy = status == StatusCode::TOO_MANY_REQUESTS && problem.code != "pending_cap";
     let away = matches!(
         status,
@@ -256,19 +256,19 @@ async fn bounded(mut response: Response, client: &Client) -> Result<Vec<u8>, Fai
     Ok(body)
 }
 
-/// Strict JSON, the whole answer: two readers must not find two answers in it, also where this one does not look.
+/// Strict JSON, for the whole answer, so that two readers cannot read it differently.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     let limits = ijson::Limits { bytes: ANSWER, depth: DEPTH, nodes: usize::MAX };
     let value = ijson::parse(body, &limits).map_err(|error| error.to_string())?;
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
-/// A failure of the network: whatever was sent may or may not have arrived.
+/// A network failure: the call may or may not have arrived.
 pub(crate) fn again(error: &reqwest::Error) -> Failure {
     Failure::Again { reason: root_cause(error), after: None, problem: None }
 }
 
-/// The innermost cause is the one that says something: "connection refused" rather than "error sending request".
+/// The innermost cause is the useful one: "connection refused" instead of "error sending request".
 pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it did not answer in time".to_owned();

@@ -22,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! No path turns an error into a yes: an unreachable server, a timeout, an answer that does not parse or a word this
-//! version does not know all mean *not approved* ([`OnOutage`] says how an agent is told), and every call that matters carries an idempotency key, so that a lost
-//! answer can be asked for again.
+//! No path turns an error into an approval. An unreachable server, a timeout, an answer that does not parse and a
+//! word that this version does not know all mean *not approved*. [`OnOutage`] says how an agent learns of it. Every
+//! call that matters carries an idempotency key, so a lost answer can be asked for again.
 
 mod admin;
 mod agent;
@@ -46,21 +46,21 @@ mod stream;
 mod wait;
 
 pub use admin::{AgentInfo, CoverageReport, Health, KeyInfo, LedgerItem, LedgerPage, NewKey, SignInLink};
-pub use agent::{Claimed, CreateOptions, Report};
+pub use agent::{ClaimedPermit, CreateOptions, Report};
 pub use attention::{
     Attention, Pace, SessionSummary, Stats, Suggestion, Suggestions, SummaryGrant, SummaryLine,
 };
 pub use client::{Client, DEFAULT_URL};
 pub use error::{Error, Problem};
 pub use gated::{Gated, RunError};
-pub use grants::{EndedAtUpgrade, EndedGrant, GrantInfo, Grants, Preview, Remember, Ruling, WouldCover};
-pub use outage::{Asked, OnOutage};
+pub use grants::{EndedAtUpgrade, EndedGrant, GrantInfo, GrantPreview, Grants, Preview, Remember, Ruling};
+pub use outage::{AskOutcome, OnOutage};
 pub use policy::{
-    ExplainAnswer, Explained, Explanation, PolicyChecked, PolicyFinding, PolicyInfo, PolicyOutcome,
-    PolicyProblem, PolicyPut, PolicyVersion, RuleSaid, StepSaid,
+    CallExplanation, CheckedPolicy, ExplainAnswer, Explanation, PolicyFinding, PolicyInfo, PolicyOutcome,
+    PolicyProblem, PolicyPut, PolicyVersion, RuleResult, StepResult,
 };
 pub use review::{BatchItem, BatchResult, Decide, ListQuery, Page};
 pub use secret::{Claimant, Permit};
-pub use simulate::{Change, Example, Shadow, Simulating, Simulation};
+pub use simulate::{Change, Example, Shadow, Simulation, SimulationProgress};
 pub use stream::{Event, EventStream, StreamItem};
 pub use wait::settled;

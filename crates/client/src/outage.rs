@@ -1,4 +1,5 @@
-//! What an outage means to an agent: not approved, an error, or patience until the request's own deadline. Never a yes.
+//! What an outage means to an agent: not approved, an error, or more retries until the request's deadline. Never an
+//! approval.
 
 use std::time::Duration;
 
@@ -7,37 +8,37 @@ use tokio::time::Instant;
 
 use crate::{Client, CreateOptions, Error, wait::POLL};
 
-/// What to do when the server is away for longer than the outage budget. There is no fourth way.
+/// What to do when the server is away for longer than the outage budget. These three are all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnOutage {
-    /// It counts as a no: what was asked for is not run, and the caller is told so as an ordinary outcome.
+    /// It counts as not approved: nothing is run, and the caller gets an ordinary outcome.
     #[default]
     Deny,
-    /// It is an error, for callers that tell an outage from a no.
+    /// It is an error, for callers that must tell an outage from a refusal.
     Raise,
-    /// Keep trying until the request's own deadline has passed; then it counts as a no.
+    /// Keep trying until the request's own deadline has passed. Then it counts as not approved.
     Pause,
 }
 
-/// What came of asking.
+/// The outcome of asking.
 #[derive(Debug)]
-pub enum Asked {
-    /// The server answered: the record says what was decided.
+pub enum AskOutcome {
+    /// The server answered, and the record holds the decision.
     Decided(Box<Record>),
-    /// No decision could be had. Not approved, so nothing may be run.
+    /// There was no decision in time. Not approved, so nothing may be run.
     Unreached {
-        /// The request, if the server took it in before it went away.
+        /// The request, if the server accepted it before the outage.
         request: Option<RequestId>,
         /// What was tried last.
         error: Error,
     },
 }
 
-/// How long a question may be open when the agent does not say: the server's own default.
+/// How long a question is open when the agent does not say: the server's default.
 const USUAL: Duration = Duration::from_mins(5);
 
 impl Error {
-    /// Whether the server could not be reached, or could not answer: trying later may help.
+    /// Whether the server could not be reached or could not answer, so that a retry may help.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -51,21 +52,21 @@ impl Error {
     }
 }
 
-/// How long after the first of two moments the second one is, by the server's clock alone.
+/// The time from the first moment to the second one, by the server's clock alone.
 pub(crate) fn between(from: Time, to: Option<Time>) -> Duration {
     to.map_or(Duration::ZERO, |to| to.since(from))
 }
 
 impl Client {
-    /// What to do when the server is away for longer than the outage budget: [`OnOutage::Deny`] unless said otherwise.
-    /// It holds for [`Client::ask`], [`Client::run_gated`] and [`Client::run_approved`]; single calls return the error.
+    /// What to do when the server is away for longer than the outage budget. The default is [`OnOutage::Deny`]. It
+    /// applies to [`Client::ask`], [`Client::run_gated`] and [`Client::run_approved`]. Single calls return the error.
     #[must_use]
     pub fn with_on_outage(mut self, on_outage: OnOutage) -> Self {
         self.on_outage = on_outage;
         self
     }
 
-    /// This client, with the patience that is left until a deadline if that is what was asked for.
+    /// This client. With [`OnOutage::Pause`] its outage budget lasts until the deadline.
     pub(crate) fn patient(&self, until: Instant) -> Self {
         if self.on_outage != OnOutage::Pause {
             return self.clone();
@@ -74,14 +75,14 @@ impl Client {
         self.clone().with_outage_budget(left.max(self.outage))
     }
 
-    /// Asks, and waits for the decision.
-    pub async fn ask(&self, create: &Create) -> Result<Asked, Error> {
+    /// Creates a request and waits for the decision.
+    pub async fn ask(&self, create: &Create) -> Result<AskOutcome, Error> {
         self.ask_with(create, CreateOptions::default()).await
     }
 
-    /// The same with keys of the caller's own, by which a restarted program finds its request again; pass the record on
-    /// to [`Client::run_approved`]. Waits as long as it takes and claims nothing, whatever the options say of that.
-    pub async fn ask_with(&self, create: &Create, options: CreateOptions) -> Result<Asked, Error> {
+    /// The same with the caller's own keys, so that a restarted program finds its request again. Pass the record on
+    /// to [`Client::run_approved`]. Waits as long as it takes and claims nothing, whatever the options say.
+    pub async fn ask_with(&self, create: &Create, options: CreateOptions) -> Result<AskOutcome, Error> {
         let asked = create.expires_in.as_deref().and_then(|text| placet_core::duration(text).ok());
         let options = CreateOptions { wait: Some(POLL), claim: None, ..options };
         let deadline = Instant::now() + asked.unwrap_or(USUAL);
@@ -90,21 +91,21 @@ impl Client {
             Err(error) => return self.unreached(None, error),
         };
         if record.state != State::Pending {
-            return Ok(Asked::Decided(Box::new(record)));
+            return Ok(AskOutcome::Decided(Box::new(record)));
         }
-        // Counted from here: later than the server did, and so never shorter.
+        // Counted from here, later than on the server, so the wait is never too short.
         let deadline = Instant::now() + between(record.created_at, Some(record.expires_at));
         match self.patient(deadline).wait_decided(record.id, None).await {
-            Ok(record) => Ok(Asked::Decided(Box::new(record))),
+            Ok(record) => Ok(AskOutcome::Decided(Box::new(record))),
             Err(error) => self.unreached(Some(record.id), error),
         }
     }
 
-    /// An outage as this client's user wants it; every other error is one.
-    pub(crate) fn unreached(&self, request: Option<RequestId>, error: Error) -> Result<Asked, Error> {
+    /// Handles an outage as `on_outage` says. Every other error stays an error.
+    pub(crate) fn unreached(&self, request: Option<RequestId>, error: Error) -> Result<AskOutcome, Error> {
         if self.on_outage == OnOutage::Raise || !error.is_outage() {
             return Err(error);
         }
-        Ok(Asked::Unreached { request, error })
+        Ok(AskOutcome::Unreached { request, error })
     }
 }

@@ -1,4 +1,4 @@
-//! Policy over the wire: read, checked, put, tried against the record, explained, and shadowed.
+//! Policy over the wire: read, checked, put, simulated, explained and shadowed.
 
 use placet_core::{Confine, Create, DecisionWord, Effect, Needs, Record, RequestId, Risk, Time};
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::{Client, Error, http::Call};
 
-/// One problem of a policy file, or one warning about it.
+/// An error or a warning about a policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyProblem {
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// The rule it belongs to, if it belongs to one.
+    /// The rule, if it belongs to one.
     pub rule: Option<String>,
     /// What is wrong.
     pub message: String,
@@ -21,12 +21,12 @@ pub struct PolicyProblem {
     pub fix: String,
 }
 
-/// Something about the people that a policy's author should know.
+/// A finding about the people that a policy needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyFinding {
     /// `error`: requests under this rule could never be approved. `warning`: worth knowing.
     pub severity: String,
-    /// The rule whose needs these are; `default` for the defaults.
+    /// The rule with these needs. `default` for the defaults.
     pub rule: String,
     /// What is the matter.
     pub message: String,
@@ -41,7 +41,7 @@ pub struct PolicyInfo {
     pub hash: String,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// Where it came from; `built-in` when nobody put it.
+    /// Where it came from. `built-in` if none was ever put.
     pub source: String,
     /// When it was put last.
     pub at: Option<Time>,
@@ -49,16 +49,16 @@ pub struct PolicyInfo {
     pub by: Option<String>,
     /// Its text.
     pub text: String,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     #[serde(default)]
     pub warnings: Vec<PolicyProblem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     #[serde(default)]
     pub findings: Vec<PolicyFinding>,
-    /// Why it cannot be used: everything waits for two people then.
+    /// Why it cannot be used. Then everything waits for two people.
     #[serde(default)]
     pub broken: Option<String>,
-    /// Every policy that was put, the newest first; with the policy in force only.
+    /// Every policy that was put, the newest first. Only with the policy in force.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<PolicyVersion>,
 }
@@ -85,50 +85,50 @@ pub struct PolicyPut {
     pub hash: String,
     /// Whether anything changed.
     pub changed: bool,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     #[serde(default)]
     pub warnings: Vec<PolicyProblem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     #[serde(default)]
     pub findings: Vec<PolicyFinding>,
 }
 
-/// A policy that could be put.
+/// A policy that is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyChecked {
+pub struct CheckedPolicy {
     /// Its hash.
     pub hash: String,
     /// Its name, if it has one.
     #[serde(default)]
     pub name: Option<String>,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     #[serde(default)]
     pub warnings: Vec<PolicyProblem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     #[serde(default)]
     pub findings: Vec<PolicyFinding>,
 }
 
-/// What one policy says of one call, and why.
+/// The outcome of one policy for one call, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explained {
+pub struct CallExplanation {
     /// The policy's hash.
     pub policy: String,
     /// What it says.
     pub outcome: PolicyOutcome,
-    /// Every rule's word; nothing when the policy cannot be used.
+    /// The result of every rule. None if the policy cannot be used.
     pub explanation: Option<Explanation>,
 }
 
-/// What policy says of one call.
+/// The outcome of policy for one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PolicyOutcome {
     /// Allow, hold or deny.
     pub effect: Effect,
-    /// Of a call that is allowed: it may run only so confined.
+    /// For an allowed call: how it must be confined, if it must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confine: Option<Confine>,
-    /// The first rule that said so; `default` when no rule spoke.
+    /// The first rule with this outcome. `default` if no rule matched.
     pub rule: String,
     /// Why.
     pub reasons: Vec<String>,
@@ -139,43 +139,43 @@ pub struct PolicyOutcome {
     /// Time for deciding, if policy sets one.
     #[serde(default)]
     pub expires_in: Option<String>,
-    /// Who is asked next when nobody decided in time: a list of `{needs, expires_in}`.
+    /// Who is asked next when no decision is made in time: a list of `{needs, expires_in}`.
     #[serde(default)]
     pub escalation: Vec<Value>,
     /// Time for claiming, if policy sets one.
     #[serde(default)]
     pub claim_window: Option<String>,
-    /// Which decisions are offered, if policy says.
+    /// The decisions that policy offers, if it limits them.
     #[serde(default)]
     pub decisions: Option<Vec<DecisionWord>>,
-    /// How many requests of one agent may wait at once, if policy says.
+    /// How many requests of one agent may be pending, if policy limits them.
     #[serde(default)]
     pub pending_cap: Option<u64>,
-    /// After how many approvals of the same thing nobody is asked any more: `{after, template}`.
+    /// The number of approvals after which the same call passes without a person: `{after, template}`.
     #[serde(default)]
     pub trust: Option<Value>,
 }
 
-/// Every rule's word on one call.
+/// The result of every rule for one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The rules in the order of the file.
-    pub rules: Vec<RuleSaid>,
+    pub rules: Vec<RuleResult>,
     /// The steps of a plan, each judged as a call of its own.
     #[serde(default)]
-    pub steps: Vec<StepSaid>,
+    pub steps: Vec<StepResult>,
 }
 
 /// One rule's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RuleSaid {
+pub struct RuleResult {
     /// Its name.
     pub rule: String,
     /// What it would do.
     pub effect: Effect,
-    /// `matched`, `not_matched`, or `error`: a matcher could not tell.
+    /// `matched`, `not_matched`, or `error`: a matcher could not decide.
     pub said: String,
-    /// The matcher that made it so.
+    /// The matcher that decided.
     pub by: String,
     /// What that matcher found, in words.
     pub detail: String,
@@ -183,26 +183,26 @@ pub struct RuleSaid {
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepSaid {
+pub struct StepResult {
     /// The step's id.
     pub id: String,
     /// What it does.
     pub action: String,
-    /// The rules that matched it or could not tell.
-    pub rules: Vec<RuleSaid>,
+    /// The rules that matched it or could not decide.
+    pub rules: Vec<RuleResult>,
 }
 
-/// What policy says of a request, on record or not.
+/// The outcome of policy for a request, on record or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExplainAnswer {
     /// The request, if it is on record.
     pub request: Option<Record>,
-    /// By the policy in force; then, if it was another, by the one the request came under.
-    pub explained: Vec<Explained>,
+    /// By the policy in force, then by the request's own policy if it was another one.
+    pub explained: Vec<CallExplanation>,
 }
 
 impl Client {
-    /// The policy in force, with every version that was.
+    /// The policy in force, with all earlier versions.
     pub async fn policy(&self) -> Result<PolicyInfo, Error> {
         self.send(&Call::get(self.at("/v1/policy"))).await
     }
@@ -216,8 +216,8 @@ impl Client {
         self.send(&Call::get(self.at(&format!("/v1/policy/{hash}")))).await
     }
 
-    /// Puts another policy in force. `expected` is the hash it was made from: another one in force is refused with
-    /// `stale_policy`, so that nobody overwrites what they have not seen.
+    /// Puts another policy in force. `expected` is the hash it was made from. If another one is in force, it is
+    /// refused with `stale_policy`, so that unseen changes are never overwritten.
     pub async fn put_policy(
         &self,
         policy: &str,
@@ -234,7 +234,7 @@ impl Client {
         let call = Call::put(self.at("/v1/policy"), &body)?;
         let (answer, attempts) = self.send_counted(&call).await;
         match answer {
-            // An earlier attempt, whose answer was lost, may be what is in force now.
+            // The policy in force may be this one, from an earlier attempt with a lost answer.
             Err(Error::Problem(problem)) if attempts > 1 && problem.code == "stale_policy" => {
                 let info = self.policy().await?;
                 if info.text == policy {
@@ -247,8 +247,8 @@ impl Client {
         }
     }
 
-    /// Looks at a policy without putting it, with the people who exist in mind.
-    pub async fn check_policy(&self, policy: &str) -> Result<PolicyChecked, Error> {
+    /// Checks a policy without putting it, against the existing people.
+    pub async fn check_policy(&self, policy: &str) -> Result<CheckedPolicy, Error> {
         let call = Call::post(self.at("/v1/policy/check"), &json!({ "policy": policy }), None)?;
         self.send(&call).await
     }
@@ -259,7 +259,7 @@ impl Client {
         self.send(&call).await
     }
 
-    /// What the policy in force would say of a request that nobody made.
+    /// The outcome of the policy in force for a request that does not exist.
     pub async fn explain_create(&self, create: &Create, agent: Option<&str>) -> Result<ExplainAnswer, Error> {
         let mut body = json!({ "request": create });
         if let Some(agent) = agent {
@@ -271,7 +271,7 @@ impl Client {
 }
 
 impl crate::Problem {
-    /// Everything that is wrong with a policy that was refused with `bad_policy`.
+    /// Every error of a policy that was refused with `bad_policy`.
     pub fn policy_problems(&self) -> Vec<PolicyProblem> {
         let list = self.document.get("problems").and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|item| serde_json::from_value(item.clone()).ok()).collect()

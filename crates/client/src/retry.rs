@@ -1,4 +1,4 @@
-//! How long to wait between attempts: doubling, capped, with jitter so that many clients do not come back at once.
+//! Pauses between attempts: doubling, capped, with jitter so that clients do not all come back at once.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::secret::fraction;
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// One outage, from its first failure on.
+/// One outage, from its first failure.
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     began: Option<Instant>,
@@ -17,12 +17,12 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// The server answered: whatever was before is over.
+    /// The server answered: the outage is over.
     pub(crate) fn over(&mut self) {
         *self = Self::default();
     }
 
-    /// It began no later than this, unless it has begun already or this has not come yet.
+    /// The outage began no later than this, unless it had begun before.
     pub(crate) fn since(&mut self, at: Instant) {
         self.began.get_or_insert_with(|| at.min(Instant::now()));
     }
@@ -32,7 +32,7 @@ impl Outage {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// One more failure: how long to pause before the next attempt, or nothing when the budget is used up.
+    /// Counts one more failure. Returns the pause before the next attempt, or none when the budget is used up.
     pub(crate) fn pause(&mut self, budget: Duration, asked: Option<Duration>) -> Option<Duration> {
         self.pause_at(Instant::now(), budget, asked)
     }
@@ -41,7 +41,7 @@ impl Outage {
         let lasted = now.saturating_duration_since(*self.began.get_or_insert(now));
         let doubled = FIRST.saturating_mul(2_u32.saturating_pow(self.attempts)).min(LONGEST);
         self.attempts = self.attempts.saturating_add(1);
-        // Between a half and the whole; never before the server asked us to come back.
+        // Between half and all of the pause, and never before the server's own `Retry-After`.
         let jittered = doubled.mul_f64(0.5 + fraction() / 2.0);
         let pause = jittered.max(asked.unwrap_or_default());
         (lasted.saturating_add(pause) <= budget).then_some(pause)
@@ -74,7 +74,7 @@ mod tests {
         let mut outage = Outage::default();
         outage.since(start);
         assert_eq!(outage.pause_at(start + budget, budget, None), None);
-        // What was asked to be held is not late yet.
+        // A call that the server was asked to hold is not late yet.
         let mut outage = Outage::default();
         outage.since(start + budget);
         assert!(outage.pause(budget, None).is_some());

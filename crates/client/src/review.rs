@@ -1,4 +1,4 @@
-//! What a reviewer does: list, decide, take back, hand over, settle.
+//! What a reviewer does: list, decide, revoke, reassign, resolve.
 
 use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{Client, Error, Problem, Remember, http::Call};
 
-/// A decision on exactly what one record showed: made from the record, it carries its digest and version.
+/// A decision on exactly what one record showed. Made from the record, it carries its digest and version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decide {
     decision: DecisionWord,
@@ -28,7 +28,7 @@ pub struct Decide {
 
 impl Decide {
     fn on(record: &Record, decision: DecisionWord) -> Self {
-        // When somebody put a replacement on the table, that is what is being decided.
+        // If there is a proposal, the decision is about the proposal.
         let digest = record.proposal.as_ref().map_or(record.digest, |proposal| proposal.digest);
         Self {
             decision,
@@ -48,7 +48,7 @@ impl Decide {
         Self::on(record, DecisionWord::Approve)
     }
 
-    /// Yes, with these whole arguments instead.
+    /// Approves with these whole arguments instead.
     pub fn edit(record: &Record, arguments: Map<String, Value>) -> Self {
         Self { arguments: Some(arguments), ..Self::on(record, DecisionWord::Edit) }
     }
@@ -63,7 +63,7 @@ impl Decide {
         Self { answer: Some(answer), ..Self::on(record, DecisionWord::Respond) }
     }
 
-    /// Every step of a plan decided, in the order to be approved.
+    /// Decides every step of a plan, in the order to be approved.
     pub fn steps(record: &Record, steps: Vec<StepDecision>) -> Self {
         Self { steps: Some(steps), ..Self::on(record, DecisionWord::Approve) }
     }
@@ -75,14 +75,14 @@ impl Decide {
         self
     }
 
-    /// Gives a standing yes with it.
+    /// Gives a grant with it.
     #[must_use]
     pub fn with_remember(mut self, remember: Remember) -> Self {
         self.remember = Some(remember);
         self
     }
 
-    /// Says that the server's own drawing of the record was shown to the person who decides.
+    /// Confirms that the person saw the server's drawing of the record.
     #[must_use]
     pub fn as_shown(mut self, record: &Record) -> Self {
         self.display = record.display.as_ref().map(|display| display.digest);
@@ -112,7 +112,7 @@ pub struct ListQuery {
     pub group: Option<String>,
     /// With this text.
     pub q: Option<String>,
-    /// After the page that gave this cursor.
+    /// The cursor of the page before.
     pub cursor: Option<String>,
     /// So many at most.
     pub limit: Option<u32>,
@@ -126,7 +126,7 @@ pub struct Page {
     /// Where the next page starts, if there is one.
     #[serde(default)]
     pub next_cursor: Option<String>,
-    /// The last ledger entry this page has seen.
+    /// The last ledger entry that this page includes.
     pub seq: u64,
     /// The same as an event id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Where to listen from, so that nothing is missed between this list and the stream.
+    /// The cursor for a stream that misses nothing between this list and its start.
     pub fn position(&self) -> String {
         self.event_id.clone().unwrap_or_else(|| self.seq.to_string())
     }
@@ -150,7 +150,7 @@ pub struct BatchItem {
     pub decide: Decide,
 }
 
-/// What became of one decision of a batch.
+/// The result of one decision of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BatchResult {
     /// Of which request.
@@ -189,19 +189,19 @@ impl Client {
         self.send(&call).await
     }
 
-    /// Decides several, each for itself or, with `atomic`, all or none.
+    /// Decides several requests: each separately, or with `atomic` all or none.
     pub async fn decide_batch(&self, items: &[BatchItem], atomic: bool) -> Result<Vec<BatchResult>, Error> {
         let mut call = Call::post(self.at("/v1/decisions"), &items, None)?;
         if atomic {
             call = call.query("atomic", "true");
         }
-        // An atomic batch that was refused answers 409, with a result for every decision all the same.
+        // A refused atomic batch answers 409, and still has a result for every decision.
         let answer: Value = match self.send(&call).await {
             Err(Error::Problem(problem)) if problem.document.get("results").is_some() => problem.document,
             answer => answer?,
         };
         let results = batch(&answer).map_err(|reason| self.protocol(reason))?;
-        // Results are matched by id, never by position; one that is missing must not pass for a success.
+        // Results are matched by id, never by position. A missing one must not count as a success.
         let complete = items.len() == results.len()
             && items.iter().all(|item| results.iter().any(|result| result.id == item.id));
         if complete {
@@ -211,12 +211,12 @@ impl Client {
         }
     }
 
-    /// Takes an approval back that is not yet claimed.
+    /// Revokes an approval that is not yet claimed.
     pub async fn revoke(&self, id: RequestId, reason: Option<&str>) -> Result<Record, Error> {
         self.reasoned(id, "revoke", reason).await
     }
 
-    /// Changes who is asked: people by name, teams as `team:NAME`. What is needed stays the same.
+    /// Changes who is asked: people by name, teams as `team:NAME`. The needs stay the same.
     pub async fn reassign(
         &self,
         id: RequestId,
@@ -231,7 +231,7 @@ impl Client {
         self.send(&call).await
     }
 
-    /// Settles an unknown outcome.
+    /// Resolves an unknown outcome.
     pub async fn resolve(&self, id: RequestId, status: ReportStatus, reason: &str) -> Result<Record, Error> {
         let body = json!({ "status": status, "reason": reason });
         let call = Call::post(self.at(&format!("/v1/requests/{id}/resolve")), &body, None)?;

@@ -14,7 +14,7 @@ pub(crate) fn random() -> Result<String, Error> {
     Ok(BASE32_DNSSEC.encode(&bytes))
 }
 
-/// A number from 0 up to 1, for the jitter of retries. Without randomness there is no jitter, which is no harm.
+/// A number from 0 to 1, for the jitter of retries. Without randomness there is no jitter, which does no harm.
 pub(crate) fn fraction() -> f64 {
     let mut bytes = [0_u8; 4];
     match fill(&mut bytes) {
@@ -65,7 +65,7 @@ secret!(
     Permit
 );
 secret!(
-    /// Names whoever claims, so that a lost answer to a claim can be asked for again and nobody else can.
+    /// Names the claimant. Only the same claimant can ask again for a lost answer to a claim.
     Claimant
 );
 

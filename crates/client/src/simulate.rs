@@ -1,4 +1,4 @@
-//! What-if: what a candidate policy would have done with everything on record, or does live without effect.
+//! What-if: what a candidate policy would have done with all requests on record, or would do with live ones.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     retry::Outage,
 };
 
-/// Between two lines of progress; a longer silence is a dead line.
+/// The longest time between two lines of progress. After it the connection counts as lost.
 const SILENCE: Duration = Duration::from_mins(2);
 /// The largest line: a report with all its examples is far smaller.
 const LINE: usize = 16 * 1024 * 1024;
 
-/// What a candidate would have done, most important first.
+/// What a candidate would have done, the most important first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// Requests a person denied that the candidate would allow.
     pub denied_now_allowed: Vec<Example>,
-    /// How many of those there are in all.
+    /// The total number of those.
     pub denied_now_allowed_count: u64,
     /// Changes of effect.
     pub changes: Vec<Change>,
@@ -36,13 +36,13 @@ pub struct Simulation {
     pub risk_changed: u64,
     /// How many keep their effect and get it from another rule.
     pub rule_changed: u64,
-    /// How many held requests nobody would be asked about any more.
+    /// How many held requests would no longer need a person.
     pub prompts_saved: u64,
     /// How many requests would be held that were not.
     pub prompts_added: u64,
-    /// Half of the decisions on record took no longer than this, in seconds.
+    /// The median time of the decisions on record, in seconds.
     pub median_decision_seconds: Option<f64>,
-    /// Minutes of people's time that would have been saved; negative when it costs more.
+    /// Minutes of people's time that would have been saved. Negative if it costs more.
     pub human_minutes_saved: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether more passes now, or with less around it. Allow is the least of the effects.
+    /// Whether more passes than before, or passes less confined. Allow is the least effect.
     pub fn loosens(&self) -> bool {
         (self.to, self.to_confine) < (self.from, self.from_confine)
     }
@@ -89,7 +89,7 @@ pub struct Example {
 
 /// How far a simulation has come, in entries of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Simulating {
+pub struct SimulationProgress {
     /// Looked at so far.
     pub done: u64,
     /// There were when it began.
@@ -98,7 +98,7 @@ pub struct Simulating {
     pub requests: u64,
 }
 
-/// A candidate that is evaluated live without effect, and what it would have done since.
+/// A candidate that is evaluated on live requests without effect, and its results so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shadow {
     /// Its hash.
@@ -107,7 +107,7 @@ pub struct Shadow {
     pub since: Time,
     /// Who set it.
     pub by: String,
-    /// What it would have done with the requests since.
+    /// What it would have done with the requests since then.
     pub report: Simulation,
 }
 
@@ -117,15 +117,15 @@ pub struct Shadow {
 enum Line {
     Report { report: Box<Simulation> },
     Problem { problem: Value },
-    Progress(Simulating),
+    Progress(SimulationProgress),
 }
 
 impl Client {
-    /// What a candidate would have done with everything on record. `progress` hears how far it has come.
+    /// What a candidate would have done with all requests on record. `progress` is called with the progress.
     pub async fn simulate(
         &self,
         policy: &str,
-        mut progress: impl FnMut(Simulating),
+        mut progress: impl FnMut(SimulationProgress),
     ) -> Result<Simulation, Error> {
         let call = Call::post(self.at("/v1/policy/simulate"), &json!({ "policy": policy }), None)?
             .query("progress", "true")
@@ -139,7 +139,7 @@ impl Client {
                 },
                 Err(failure) => failure,
             };
-            // Nothing is changed by it, so it may simply begin again.
+            // It changes nothing, so it may simply start again.
             sleep(self.after(failure, &mut outage)?).await;
         }
     }
@@ -147,11 +147,14 @@ impl Client {
     async fn follow(
         &self,
         mut response: Response,
-        progress: &mut impl FnMut(Simulating),
+        progress: &mut impl FnMut(SimulationProgress),
     ) -> Result<Simulation, Failure> {
         let wrong = |reason: &str| Failure::Final(self.protocol(reason));
-        let quiet =
-            || Failure::Again { reason: "the line went quiet".to_owned(), after: None, problem: None };
+        let quiet = || Failure::Again {
+            reason: "the server sent nothing for too long".to_owned(),
+            after: None,
+            problem: None,
+        };
         let mut buffer: Vec<u8> = Vec::new();
         loop {
             let chunk = timeout(SILENCE, response.chunk()).await.map_err(|_| quiet())?;
@@ -180,7 +183,7 @@ impl Client {
         }
     }
 
-    /// The candidate of the server that answers, if it has one.
+    /// The candidate of this server, if it has one.
     pub async fn shadow(&self) -> Result<Option<Shadow>, Error> {
         match self.send(&Call::get(self.at("/v1/policy/shadow"))).await {
             Ok(shadow) => Ok(Some(shadow)),

@@ -1,6 +1,6 @@
-//! Server-sent events from bytes: an incremental reader with bounds, fed in pieces of any size.
+//! Reads server-sent events from bytes: incremental and bounded, with input in pieces of any size.
 
-/// The largest event that is kept: one record with everything on it, with room to spare.
+/// The largest event that is kept. A full record fits.
 const EVENT: usize = 8 * 1024 * 1024;
 
 /// One message of the stream.
@@ -10,7 +10,7 @@ pub(crate) struct Message {
     pub(crate) event: String,
     /// Its data, lines joined. Empty for a message that only moves the cursor.
     pub(crate) data: String,
-    /// The cursor after this message, if the stream ever gave one.
+    /// The cursor after this message, if the stream has sent one.
     pub(crate) id: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Takes in some bytes and gives out the messages they complete.
+    /// Reads some bytes and returns the messages that they complete.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Message>, TooLarge> {
         let mut messages = Vec::new();
         for byte in bytes {
@@ -64,7 +64,7 @@ impl Reader {
             }
             // An id with a null character in it is ignored, as the standard says.
             "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
-            // Comments keep the connection alive and say nothing; unknown fields are for later versions.
+            // Comments only keep the connection alive. Unknown fields belong to later versions.
             _ => return None,
         }
         self.seen = true;

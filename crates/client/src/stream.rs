@@ -1,4 +1,4 @@
-//! The live stream: events with the current record, resumed where it broke off, without repetitions.
+//! The live stream: events with the current record, resumed after a lost connection, without repetitions.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,9 +17,9 @@ use crate::{
     sse::{Message, Reader},
 };
 
-/// The server's heartbeats are far closer together: a line this quiet is a dead one.
+/// The server sends heartbeats far more often. After this time the connection counts as lost.
 const SILENCE: Duration = Duration::from_mins(1);
-/// How many requests' versions are remembered to leave out what was seen before.
+/// How many requests' versions are remembered, to leave out repeated events.
 const REMEMBERED: usize = 10_000;
 
 /// One change of one request.
@@ -29,7 +29,7 @@ pub struct Event {
     pub id: String,
     /// What happened, such as `request.decided`.
     pub name: String,
-    /// The request as it stands now, which may be further on than this event.
+    /// The request as it is now, which may be newer than this event.
     pub record: Record,
 }
 
@@ -40,16 +40,17 @@ pub enum StreamItem {
     Connected,
     /// Something changed.
     Event(Box<Event>),
-    /// The cursor is too old or from another epoch: list again, then go on from here.
+    /// The cursor is too old or from another epoch. List again, then continue from here.
     Reset,
-    /// The connection broke; it is tried again by itself.
+    /// The connection was lost. It is retried automatically.
     Lost {
         /// Why.
         reason: String,
     },
 }
 
-/// A stream that reconnects by itself. Poll it from one place: dropping a pending `next` drops a connection attempt.
+/// A stream that reconnects automatically. Poll it from one place: dropping a pending `next` drops a connection
+/// attempt.
 #[derive(Debug)]
 pub struct EventStream {
     client: Client,
@@ -58,7 +59,7 @@ pub struct EventStream {
     ready: VecDeque<StreamItem>,
     outage: Outage,
     pause: Option<Duration>,
-    seen: Seen,
+    seen: SeenEvents,
 }
 
 impl Client {
@@ -71,13 +72,13 @@ impl Client {
             ready: VecDeque::new(),
             outage: Outage::default(),
             pause: None,
-            seen: Seen::default(),
+            seen: SeenEvents::default(),
         }
     }
 }
 
 impl EventStream {
-    /// The next thing that happens. Fails only when the server refuses, or answers in another language.
+    /// The next event. Fails only when the server refuses, or its answer is not valid.
     pub async fn next(&mut self) -> Result<StreamItem, Error> {
         loop {
             if let Some(item) = self.ready.pop_front() {
@@ -100,7 +101,7 @@ impl EventStream {
                 }
                 Ok(Ok(None)) => return Ok(self.lost("the server closed the stream".to_owned(), None)),
                 Ok(Err(error)) => return Ok(self.lost(root_cause(&error), None)),
-                Err(_) => return Ok(self.lost("the line went quiet".to_owned(), None)),
+                Err(_) => return Ok(self.lost("the server sent nothing for too long".to_owned(), None)),
             }
         }
     }
@@ -134,7 +135,7 @@ impl EventStream {
 
     fn lost(&mut self, reason: String, after: Option<Duration>) -> StreamItem {
         self.connection = None;
-        // A stream has no budget: whoever reads it sees that it is lost and may stop.
+        // A stream has no outage budget. The reader sees that it is lost, and may stop.
         self.pause = self.outage.pause(Duration::MAX, after);
         StreamItem::Lost { reason }
     }
@@ -144,7 +145,7 @@ impl EventStream {
             self.cursor = Some(id.clone());
         }
         if message.event == "reset" {
-            self.seen = Seen::default();
+            self.seen = SeenEvents::default();
             self.ready.push_back(StreamItem::Reset);
         } else if message.event.starts_with("request.") {
             let record = record(&message.data).map_err(|reason| self.client.protocol(reason))?;
@@ -158,7 +159,7 @@ impl EventStream {
     }
 }
 
-/// The record in an event's data: the data itself, or its field `record`.
+/// The record of an event: the data itself, or its field `record`.
 fn record(data: &str) -> Result<Record, String> {
     let value: Value = read(data.as_bytes())?;
     let record = match value {
@@ -170,15 +171,15 @@ fn record(data: &str) -> Result<Record, String> {
     serde_json::from_value(record).map_err(|error| error.to_string())
 }
 
-/// What was given out before: the last event and the highest version of each request, the latest ones.
+/// Events that were returned before: the last event and the highest version of each of the newest requests.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenEvents {
     versions: HashMap<RequestId, (u32, String)>,
     order: VecDeque<RequestId>,
 }
 
-impl Seen {
-    /// Whether this is neither a repetition nor older than what was given out before.
+impl SeenEvents {
+    /// Whether this is neither a repetition nor older than an event that was returned before.
     fn is_news(&mut self, event: &str, record: &Record) -> bool {
         if let Some((version, last)) = self.versions.get_mut(&record.id) {
             if record.version < *version || (record.version == *version && last == event) {

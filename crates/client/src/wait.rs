@@ -1,4 +1,5 @@
-//! Waiting for people: long polls that survive restarts and dropped connections, until a deadline or an outage ends them.
+//! Waits for people with long polls that survive restarts and dropped connections, until a deadline or an outage ends
+//! them.
 
 use std::time::Duration;
 
@@ -7,16 +8,16 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Client, Error, retry::Outage};
 
-/// One long poll. Shorter than what proxies cut off, long enough to cost nothing.
+/// The length of one long poll: shorter than the timeouts of proxies, long enough to be cheap.
 pub(crate) const POLL: Duration = Duration::from_secs(25);
 
-/// An answer without news sooner than this was not waited for.
+/// An answer without news that comes sooner than this means the server did not wait.
 const HASTE: Duration = Duration::from_millis(250);
 
-/// How much later than the deadline an answer that was asked for in time may come.
+/// How much later than the deadline an answer may arrive.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Whether nothing more will come of it by itself: final, or `unknown` and in need of a person.
+/// Whether the request will not change by itself: final, or `unknown` and in need of a person.
 pub fn settled(record: &Record) -> bool {
     match record.state {
         State::Pending | State::Claimed => false,
@@ -26,13 +27,13 @@ pub fn settled(record: &Record) -> bool {
 }
 
 impl Client {
-    /// The request once it is no longer pending. Fails with [`Error::Timeout`] at the caller's deadline, and with
-    /// [`Error::Unreachable`] when the server was away for longer than the outage budget: neither is a decision.
+    /// Waits until the request is no longer pending. Fails with [`Error::Timeout`] at the caller's deadline, and with
+    /// [`Error::Unreachable`] when the server was away for longer than the outage budget. Neither is a decision.
     pub async fn wait_decided(&self, id: RequestId, within: Option<Duration>) -> Result<Record, Error> {
         self.wait_until(id, within, |record| record.state != State::Pending).await
     }
 
-    /// The request once nothing more will come of it.
+    /// Waits until the request cannot change by itself.
     pub async fn wait_settled(&self, id: RequestId, within: Option<Duration>) -> Result<Record, Error> {
         self.wait_until(id, within, settled).await
     }
@@ -46,12 +47,13 @@ impl Client {
         let deadline = within.map(|within| Instant::now() + within);
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let (mut outage, mut version, mut state) = (Outage::default(), None, State::Pending);
-        // The first look does not wait: it may be decided already, and it tells which version to wait beyond.
+        // The first read does not wait: the request may be decided already, and the answer has the version to wait
+        // beyond.
         let mut wait = None;
         loop {
             let began = Instant::now();
             let call = self.get_call(id, wait, version);
-            // An answer that trickles in must not outlast the caller's deadline.
+            // A slow answer must not outlast the caller's deadline.
             let patience = left().map_or(Duration::MAX, |left| left + GRACE);
             let Ok(answered) = timeout(patience, self.attempt::<Record>(&call)).await else {
                 return Err(Error::Timeout { id, state: state.as_str() });
@@ -63,7 +65,7 @@ impl Client {
                     outage.over();
                     let unchanged = wait.is_some() && version == Some(record.version);
                     (version, state) = (Some(record.version), record.state);
-                    // A server (or a proxy) that does not hold the call must not be asked in a hot loop.
+                    // A server (or a proxy) that does not hold the call must not be polled in a hot loop.
                     if unchanged && began.elapsed() < HASTE { HASTE } else { Duration::ZERO }
                 }
                 Err(failure) => self.after(failure, &mut outage)?,

@@ -105,7 +105,7 @@ fn check_file(answer: &Value, at: &str) -> Result<(), Invalid> {
     if name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
         return Err(Invalid::new(format!("{at}/name"), "a file name cannot contain path separators"));
     }
-    // Whoever saves or lists the file reads its name: it must read as it is.
+    // People read the name when they save or list the file, so it must show what it is.
     if !name.chars().all(visible) || name.trim() != name {
         return Err(Invalid::new(
             format!("{at}/name"),

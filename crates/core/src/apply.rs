@@ -1,32 +1,32 @@
-//! What a command does to a request: at most one event, and an answer. Nothing here knows a clock or a database.
+//! Applies a command to a request: at most one event, and an answer. Knows no clock and no database.
 
 use crate::{
     Action, Actor, AdminEvent, Auth, Body, Cancel, Claim, Command, Created, DecisionWord, Directory, Door,
-    Effect, Escalation, Event, Grant, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal, Report,
-    Request, Resolve, Revoke, Role, State, Submit, Time, Verdict, Written,
+    Effect, Escalation, Event, EventPayload, Grant, GrantId, Kind, OPEN_REVIEWER, Payload, Reassign, Refusal,
+    Report, Request, Resolve, Revoke, Role, State, Submit, Time, Verdict,
     decide::decide,
     grant::{granted, may_stand},
 };
 
-/// What a command is checked against, read inside the transaction that will hold its result.
+/// The state that a command is checked against, read inside the transaction that stores its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The time that rules over deadlines.
+    /// The time that deadlines are compared with.
     pub now: Time,
-    /// Whether the clock lags behind the ledger, so that nobody knows what has expired.
+    /// Whether the clock is behind the ledger, so that deadlines cannot be judged.
     pub behind: bool,
     /// Who exists and may do what, now.
     pub directory: &'a Directory,
     /// How many pending requests the submitting agent has.
     pub pending: u64,
-    /// How many approvals the trust that a new request may claim rests on.
+    /// How many approvals count towards the trust that a new request may use.
     pub trust: u32,
-    /// How often the standing yeses that a new request names were used.
+    /// How often the grants that a new request names were used.
     pub used: &'a [(GrantId, u32)],
 }
 
 impl<'a> Context<'a> {
-    /// Without anything that only a new request is checked against.
+    /// Without the parts that only a new request needs.
     pub const fn new(now: Time, directory: &'a Directory) -> Self {
         Self { now, behind: false, directory, pending: 0, trust: 0, used: &[] }
     }
@@ -37,24 +37,23 @@ impl<'a> Context<'a> {
 pub struct Applied {
     /// The one change, if there is one. A refused command may still let a deadline take effect.
     pub change: Option<Change>,
-    /// Whether the caller got what it wanted.
+    /// Whether the command was carried out.
     pub answer: Result<(), Refusal>,
-    /// The standing yes that was given with a vote, or taken back with an approval: an entry of its own, in the same
-    /// transaction.
+    /// The grant that was given with a vote or revoked with an approval: an entry of its own in the same transaction.
     pub grant: Option<Box<AdminEvent>>,
 }
 
-/// One event with what was written.
+/// One event and its payload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// What happened.
     pub event: Event,
     /// What was written with it.
-    pub written: Written,
+    pub written: EventPayload,
 }
 
 impl Applied {
-    pub(crate) fn done(event: Event, written: Written) -> Self {
+    pub(crate) fn done(event: Event, written: EventPayload) -> Self {
         Self { change: Some(Change { event, written }), answer: Ok(()), grant: None }
     }
 
@@ -62,24 +61,28 @@ impl Applied {
         Self { change: None, answer: Err(refusal.into()), grant: None }
     }
 
-    /// The same answer again: nothing new happens.
+    /// The same answer again, without a new event.
     fn repeated() -> Self {
         Self { change: None, answer: Ok(()), grant: None }
     }
 
-    /// The deadline has passed: it takes effect, and the command is refused.
+    /// The deadline has passed: the expiry is recorded, and the command is refused.
     pub(crate) fn overdue(event: Event, refusal: Refusal) -> Self {
-        Self { change: Some(Change { event, written: Written::Nothing }), answer: Err(refusal), grant: None }
+        Self {
+            change: Some(Change { event, written: EventPayload::Nothing }),
+            answer: Err(refusal),
+            grant: None,
+        }
     }
 }
 
-/// What a deadline does that has passed.
+/// The event of a deadline that has passed.
 pub(crate) fn passed(request: &Request, now: Time) -> Option<Event> {
     let next = request.escalation.first();
     Some(match (request.overdue(now)?, next) {
         (State::Lapsed, _) => Event::Lapsed {},
         (State::Unknown, _) => Event::Unknown {},
-        // From the deadline on, not from now: when the timer comes by must make no difference.
+        // Counted from the deadline, not from now: a late timer must make no difference.
         (State::Pending, Some(next)) => Event::Escalated {
             needs: next.needs.clone(),
             expires_at: request.expires_at.plus(next.expires_in),
@@ -89,7 +92,7 @@ pub(crate) fn passed(request: &Request, now: Time) -> Option<Event> {
     })
 }
 
-/// Applies a command to the request it speaks of (`None` when there is none).
+/// Applies a command to its request (`None` when there is none).
 pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &Context<'_>) -> Applied {
     if let Command::Submit(submit) = command {
         return self::submit(submit, actor, cx);
@@ -105,14 +108,14 @@ pub fn apply(request: Option<&Request>, command: &Command, actor: &Actor, cx: &C
         Command::Reassign(command) => reassign(request, command, actor, cx),
         Command::Resolve(command) => resolve(request, command, actor, cx),
         Command::Expire(_) => match passed(request, cx.now) {
-            Some(event) => Applied::done(event, Written::Nothing),
+            Some(event) => Applied::done(event, EventPayload::Nothing),
             None => Applied::repeated(),
         },
     };
     noticed(applied, request, cx.now)
 }
 
-/// A refused command that finds a deadline past lets it take effect, whatever it was refused for. Strangers notice nothing.
+/// A refused command records a deadline that has passed, whatever the reason of the refusal. Strangers do not see it.
 fn noticed(applied: Applied, request: &Request, now: Time) -> Applied {
     match (applied, passed(request, now)) {
         (Applied { change: None, answer: Err(refusal), .. }, Some(event))
@@ -130,7 +133,7 @@ pub(crate) fn may(actor: &Actor, role: Role, cx: &Context<'_>) -> bool {
     if actor.role != role {
         return false;
     }
-    // There is no proof of being nobody in particular.
+    // The open reviewer proves nothing.
     if actor.name == OPEN_REVIEWER && actor.auth != Auth::Open {
         return false;
     }
@@ -139,10 +142,10 @@ pub(crate) fn may(actor: &Actor, role: Role, cx: &Context<'_>) -> bool {
             cx.directory.live_key(key).is_some_and(|key| key.role == role && key.name == actor.name)
         }
         (None, Some(_)) => cx.directory.signed_in(actor, cx.now),
-        // One credential at a time: whoever brings two has proved neither.
+        // Exactly one credential: a call with two has proved neither.
         (Some(_), Some(_)) => false,
-        // With neither there is only the development agent, whoever comes through an open door (who exists only while it is
-        // open), and a person whom the program itself vouches for.
+        // Without both, the actor is the development agent, the open reviewer (only while a door is open), or a
+        // person that the program itself vouches for.
         (None, None) => match (role, actor.auth) {
             (Role::Agent, Auth::Open) => actor.name != OPEN_REVIEWER,
             (Role::Reviewer, Auth::Open) => {
@@ -165,15 +168,15 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
     if cx.directory.policy.as_ref().is_some_and(|active| *active != submit.verdict.policy) {
         return Applied::refused(Refusal::PolicyChanged);
     }
-    // A folder was opened or closed since policy was asked.
+    // A folder was opened or closed since policy was evaluated.
     if Door::named(&submit.source).resolves_paths() && submit.roots != cx.directory.roots(&actor.name) {
         return Applied::refused(Refusal::PolicyChanged);
     }
-    // The agent reported something else since policy was asked.
+    // The agent's reports changed since policy was evaluated.
     if submit.covered != cx.directory.covered(&actor.name) {
         return Applied::refused(Refusal::PolicyChanged);
     }
-    // The agent is not marked for it any more, or another door asks than the one that can confine.
+    // The agent is no longer marked for it, or the request came by a door that cannot confine.
     if submit.verdict.confine.is_some() && !cx.directory.confines(&actor.name, &submit.source) {
         return Applied::refused(Refusal::PolicyChanged);
     }
@@ -228,10 +231,10 @@ fn submit(submit: &Submit, actor: &Actor, cx: &Context<'_>) -> Applied {
         grant: grant.map(|grant| grant.id),
         granted_by: grant.map(|grant| grant.by.clone()),
     }));
-    Applied::done(event, Written::Content(submit.content.clone()))
+    Applied::done(event, EventPayload::Content(submit.content.clone()))
 }
 
-/// Nobody knows what has expired while the clock is behind, so nothing passes by itself.
+/// While the clock is behind, deadlines cannot be judged, so nothing passes without a person.
 fn held_by_clock(verdict: Verdict) -> Verdict {
     let reason = Refusal::ClockBehind.to_string();
     Verdict {
@@ -243,14 +246,14 @@ fn held_by_clock(verdict: Verdict) -> Verdict {
     }
 }
 
-/// What both the agent can use and policy offers, and always a no.
+/// The decisions that both the agent and policy offer, and always a deny.
 fn offered(asked: &[DecisionWord], policy: Option<&[DecisionWord]>) -> Vec<DecisionWord> {
     let offers =
         |word: &DecisionWord| *word == DecisionWord::Deny || policy.is_none_or(|words| words.contains(word));
     asked.iter().copied().filter(offers).collect()
 }
 
-/// What policy said, unless somebody said yes in advance or trust was earned.
+/// The verdict of policy, unless a grant or earned trust lets the request pass.
 fn standing<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> (Verdict, Option<&'a Grant>) {
     let said = &submit.verdict;
     if said.effect != Effect::Hold || !may_stand(submit.content.body.kind(), submit.risk) {
@@ -285,7 +288,7 @@ fn standing<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> (Verdict, Opt
     }
 }
 
-/// The refusal that fits a request which is past the point where this was possible.
+/// The refusal for a request that is past the state this command needs.
 pub(crate) const fn too_late(state: State) -> Refusal {
     match state {
         State::Expired => Refusal::Expired,
@@ -301,7 +304,7 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
     if request.agent != actor.name {
         return Applied::refused(Refusal::NotFound);
     }
-    // Also for whoever lost the answer to a claim: what has not begun to run must not begin now.
+    // Also when the answer to a claim was lost: what has not started to run must not start now.
     if matches!(request.state, State::Approved | State::Claimed | State::Unknown) {
         if let Some(freeze) = cx.directory.frozen(&request.agent, request.tool.as_deref()) {
             return Applied::refused(freeze.refusal());
@@ -317,7 +320,7 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
     match (request.state, &request.claim) {
         (State::Approved, _) if request.permit => match passed(request, cx.now) {
             Some(event) => Applied::overdue(event, Refusal::Lapsed),
-            // Erased: there is nothing left that could be executed as it was approved.
+            // Erased content cannot be executed as it was approved.
             None if request.effective_arguments().is_none() => Applied::refused(Refusal::NotApproved),
             None => Applied::done(
                 Event::Claimed {
@@ -325,7 +328,7 @@ fn claim(request: &Request, claim: &Claim, actor: &Actor, cx: &Context<'_>) -> A
                     claimant: claim.claimant,
                     report_by: cx.now.plus(request.report_window),
                 },
-                Written::Nothing,
+                EventPayload::Nothing,
             ),
         },
         // A lost response: the same claimant gets the same permit until it reports, even late.
@@ -358,21 +361,21 @@ fn report(request: &Request, report: &Report, actor: &Actor, cx: &Context<'_>) -
             && (known.resolved_by.is_some() || known.result_digest == report.result_digest)
     });
     match request.state {
-        // A late report still tells the truth; the deadline only bounds how long we hope for it.
+        // A late report still tells the outcome. The deadline only bounds the wait for it.
         State::Claimed | State::Unknown => {
             let done = Applied::done(
                 Event::Reported { status: report.status, result_digest: report.result_digest.clone() },
-                Written::later(Payload { note: report.note.clone(), ..Payload::default() }),
+                EventPayload::later(Payload { note: report.note.clone(), ..Payload::default() }),
             );
             Applied { grant: alarm(request, report).map(Box::new), ..done }
         }
-        // The same report again: its answer was lost, or a reviewer said the same before.
+        // The same report again: its answer was lost, or a reviewer resolved it the same way.
         State::Succeeded | State::Failed if same => Applied::repeated(),
         _ => Applied::refused(Refusal::AlreadyReported),
     }
 }
 
-/// What was to run confined did not, as far as anybody knows: its agent is held from now on.
+/// A call that was to run confined probably did not. Its agent is held from now on.
 fn alarm(request: &Request, report: &Report) -> Option<AdminEvent> {
     let alarming = report.unconfined && request.verdict.confine.is_some();
     alarming.then(|| AdminEvent::ConfinePut {
@@ -382,8 +385,8 @@ fn alarm(request: &Request, report: &Report) -> Option<AdminEvent> {
     })
 }
 
-fn because(reason: Option<&String>) -> Written {
-    Written::later(Payload { reason: reason.cloned(), ..Payload::default() })
+fn because(reason: Option<&String>) -> EventPayload {
+    EventPayload::later(Payload { reason: reason.cloned(), ..Payload::default() })
 }
 
 fn cancel(request: &Request, cancel: &Cancel, actor: &Actor, cx: &Context<'_>) -> Applied {
@@ -395,13 +398,13 @@ fn cancel(request: &Request, cancel: &Cancel, actor: &Actor, cx: &Context<'_>) -
             return Applied::refused(Refusal::NotFound);
         }
     }
-    // A deadline that leads to a refusal takes effect with it: see `noticed`.
+    // `noticed` records a deadline that leads to a refusal.
     match request.state_at(cx.now) {
         State::Pending => Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref())),
         State::Approved if request.permit => {
             Applied::done(Event::Cancelled {}, because(cancel.reason.as_ref()))
         }
-        // Past its time for reporting it is as claimed as before.
+        // Past its deadline for reporting it still counts as claimed.
         State::Claimed | State::Unknown => Applied::refused(Refusal::AlreadyClaimed),
         State::Lapsed => Applied::refused(Refusal::Lapsed),
         state => Applied::refused(too_late(state)),
@@ -415,7 +418,7 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
     let given_with_it = cx.directory.grant_of(request.id);
     let refusal = match request.state_at(cx.now) {
         State::Approved if request.permit => {
-            // What was said in advance with this yes goes with it.
+            // Revoking the approval also revokes the grant that was given with it.
             let grant = given_with_it.map(|id| Box::new(AdminEvent::GrantRevoked { id, why: None }));
             return Applied { grant, ..Applied::done(Event::Revoked {}, because(revoke.reason.as_ref())) };
         }
@@ -424,7 +427,7 @@ fn revoke(request: &Request, revoke: &Revoke, actor: &Actor, cx: &Context<'_>) -
         State::Lapsed => Refusal::Lapsed,
         _ => Refusal::NotApproved,
     };
-    // Whoever wants it taken back must know what goes on.
+    // The caller must know that the grant stays.
     Applied::refused(match given_with_it {
         Some(grant) => Refusal::GrantStays { refusal: Box::new(refusal), grant },
         None => refusal,
@@ -449,7 +452,7 @@ fn reassign(request: &Request, reassign: &Reassign, actor: &Actor, cx: &Context<
     }
 }
 
-/// Whether there is anybody behind this name.
+/// Whether a person or a team with reviewers has this name.
 fn known(who: &str, directory: &Directory) -> bool {
     match who.strip_prefix("team:") {
         Some(team) => directory
@@ -467,7 +470,7 @@ fn resolve(request: &Request, resolve: &Resolve, actor: &Actor, cx: &Context<'_>
     match request.state {
         State::Unknown => Applied::done(
             Event::Resolved { status: resolve.status },
-            Written::later(Payload { reason: Some(resolve.reason.clone()), ..Payload::default() }),
+            EventPayload::later(Payload { reason: Some(resolve.reason.clone()), ..Payload::default() }),
         ),
         _ => Applied::refused(Refusal::NotUnknown),
     }

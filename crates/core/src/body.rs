@@ -1,4 +1,4 @@
-//! The four kinds of request: each kind's own fields, whole, as they are shown, hashed and executed.
+//! The four kinds of request and their own fields, as they are shown, hashed and executed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -50,7 +50,7 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Step {
-    /// Unique within the plan; decisions name it, never a position.
+    /// Unique within the plan. Decisions name steps by it, never by position.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     pub id: String,
     /// What will be done.
@@ -62,7 +62,7 @@ pub struct Step {
     /// With what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Whether the plan makes sense without it.
+    /// Whether the plan works without this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optional: Option<bool>,
 }

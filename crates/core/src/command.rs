@@ -1,4 +1,4 @@
-//! The commands that change a request; everything they need beyond the stored state travels inside.
+//! The commands that change a request. A command carries everything it needs beyond the stored state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,11 +14,11 @@ use crate::{
 pub struct Actor {
     /// The principal.
     pub name: String,
-    /// The role of the key used; in a session, the one of the person's roles that is used.
+    /// The role of the key. In a session, the role of the person that is used.
     pub role: Role,
-    /// The key used; none in a session, for the development agent and for Placet itself.
+    /// The key. None in a session, for the development agent and for Placet itself.
     pub key: Option<KeyId>,
-    /// The session it comes from, if it does.
+    /// The session, if there is one.
     pub session: Option<SessionId>,
     /// How the principal proved who it is.
     pub auth: Auth,
@@ -29,24 +29,24 @@ pub struct Actor {
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Auth {
-    /// Not at all: development on this machine.
+    /// Without proof: development on this machine.
     Open,
     /// A bearer token.
     Token,
-    /// A session in the dashboard, or a password that was said with the call.
+    /// A session in the dashboard, or a password sent with the call.
     Session,
-    /// A session whose browser proved the call with a key that it cannot give away.
+    /// A session whose browser signed the call with a key that it cannot export.
     Bound,
     /// A bearer token or session, and the short code bound to the digest.
     Code,
 }
 
-/// The one person as whom anybody on this machine decides through the doors that never had keys, where the operator opened
-/// them. Nobody can have a key, a link, a password or a team under this name.
+/// The one person as which callers without keys decide, where the operator opened such doors. This name can have no
+/// key, link, password or team.
 pub const OPEN_REVIEWER: &str = "open-reviewer";
 
 impl Actor {
-    /// Whoever decides without any proof of who it is.
+    /// The reviewer without any proof of identity.
     pub fn open_reviewer() -> Self {
         Self {
             name: OPEN_REVIEWER.to_owned(),
@@ -70,19 +70,19 @@ pub enum Command {
     Submit(Box<Submit>),
     /// Vote.
     Decide(Box<Decide>),
-    /// Take the permit.
+    /// Claim the permit.
     Claim(Claim),
-    /// Say what became of it.
+    /// Report the result.
     Report(Report),
-    /// Withdraw, as the agent that asked.
+    /// Cancel, as the agent that asked.
     Cancel(Cancel),
-    /// Take an unclaimed approval back, as a reviewer.
+    /// Revoke an unclaimed approval, as a reviewer.
     Revoke(Revoke),
     /// Change who is asked.
     Reassign(Reassign),
-    /// Settle an unknown outcome, as a reviewer.
+    /// Resolve an unknown outcome, as a reviewer.
     Resolve(Resolve),
-    /// Let a passed deadline take effect.
+    /// Record that a deadline has passed.
     Expire(Expire),
 }
 
@@ -95,27 +95,27 @@ pub struct Submit {
     pub terms: Terms,
     /// What the agent wrote, shared with the record.
     pub content: Arc<Content>,
-    /// The same, in the canonical text that is stored; made once, beside the digest.
+    /// The same as stored canonical text, made once together with the digest.
     pub stored: Arc<str>,
     /// Its digest.
     pub digest: Digest,
-    /// The time that went into the digest.
+    /// The time that is part of the digest.
     pub created_at: Time,
-    /// Through which door it came: `rest` and so on.
+    /// The door it came by: `rest` and so on.
     pub source: String,
     /// What policy said.
     pub verdict: Verdict,
-    /// Computed risk, already raised by what the agent claims.
+    /// Computed risk, raised by what the agent says.
     pub risk: Risk,
     /// Whose yes is needed.
     pub needs: Needs,
-    /// Who is asked next, and after them, when nobody decides in time.
+    /// Who is asked next, in order, when no decision is made in time.
     pub escalation: Vec<Escalation>,
-    /// Which decisions policy offers, if it says.
+    /// The decisions that policy offers, if it limits them.
     pub decisions: Option<Vec<DecisionWord>>,
-    /// Standing yeses that cover this call. Whether one still counts is looked up in the transaction.
+    /// Grants that cover this call. The transaction checks whether one is still valid.
     pub grants: Vec<GrantId>,
-    /// Trust that policy lets be earned.
+    /// Trust that policy offers for this call.
     pub trust: Option<TrustOffer>,
     /// How long claiming may take.
     pub claim_window: Duration,
@@ -123,20 +123,20 @@ pub struct Submit {
     pub report_window: Duration,
     /// How many pending requests the agent may have.
     pub pending_cap: u64,
-    /// The folders of the agent that it was judged with, where they count.
+    /// The agent's folders at the time of the verdict, where they count.
     pub roots: Vec<String>,
-    /// What the agent's reports came to when it was judged.
+    /// The agent's coverage at the time of the verdict.
     pub covered: Covered,
-    /// The weak key it came with: an open request under it that asks for the same is answered in place of a new one.
+    /// The weak key of the request. An open request with the same key and content is the answer instead of a new one.
     pub weak: Option<WeakKey>,
 }
 
-/// A key by which a program that forgot what it asked finds it again, as hashes.
+/// A key by which a restarted program finds its request again, as hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeakKey {
-    /// SHA-256 of principal, path and key, apart from those of idempotency keys.
+    /// SHA-256 of principal, path and key, in a name space of its own.
     pub scope: [u8; 32],
-    /// SHA-256 of all that is asked for: what asks for anything else is another request.
+    /// SHA-256 of the content. Different content makes a different request.
     pub same: [u8; 32],
 }
 
@@ -155,30 +155,30 @@ pub struct Decide {
     pub reason: Option<String>,
     /// Replacement arguments, answer, or step decisions, with the digest they give.
     pub proposal: Option<(ProposalContent, Digest)>,
-    /// What policy says of replacement arguments; an edit without it is refused.
+    /// The verdict of policy on replacement arguments. An edit without it is refused.
     pub ruling: Option<Box<Ruling>>,
-    /// A standing yes to be given with this one.
+    /// A grant to be given with this one.
     pub remember: Option<Box<NewGrant>>,
-    /// What the client of a door said beside it.
-    pub claimed: Option<Claimed>,
+    /// The reviewer that the client of a door names.
+    pub claimed: Option<UnverifiedReviewer>,
     /// Digest of the text that was shown.
     pub display: Option<Digest>,
 }
 
-/// What the client of a door without keys said about a decision: text that somebody typed, never who it was.
+/// The reviewer that the client of a door without keys names. Text that somebody typed, no proof of identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Claimed {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Claimed))]
+pub struct UnverifiedReviewer {
     /// Who it says decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,
-    /// Whom it says was asked instead.
+    /// The person it says was asked instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalated_to: Option<String>,
 }
 
-impl Claimed {
+impl UnverifiedReviewer {
     /// Longest text of each, in bytes.
     pub const MOST: usize = 200;
 }
@@ -192,7 +192,7 @@ pub struct StepUp {
     pub code: String,
 }
 
-/// Take the permit.
+/// Claim the permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// Of which request.
@@ -201,28 +201,28 @@ pub struct Claim {
     pub permit: Digest,
     /// SHA-256 of the claimant's secret.
     pub claimant: Option<Digest>,
-    /// Whether whoever claims can run it confined.
+    /// Whether the claimant can run it confined.
     pub confines: bool,
 }
 
-/// Say what became of it.
+/// Report the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Of which request.
     pub id: RequestId,
     /// SHA-256 of the permit held.
     pub permit: Digest,
-    /// What became of it.
+    /// The result.
     pub status: ReportStatus,
     /// The executor's digest of the result.
     pub result_digest: Option<String>,
     /// In the executor's words.
     pub note: Option<String>,
-    /// It was allowed confined, and nothing shows that it ran so.
+    /// It was allowed confined, and there is no proof that it ran confined.
     pub unconfined: bool,
 }
 
-/// What became of an executed action.
+/// The result of an executed action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -233,7 +233,7 @@ pub enum ReportStatus {
     Failed,
 }
 
-/// Withdraw.
+/// Cancel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cancel {
     /// Which request.
@@ -242,7 +242,7 @@ pub struct Cancel {
     pub reason: Option<String>,
 }
 
-/// Take an approval back.
+/// Revoke an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revoke {
     /// Which request.
@@ -262,18 +262,18 @@ pub struct Reassign {
     pub reason: Option<String>,
 }
 
-/// Settle an unknown outcome.
+/// Resolve an unknown outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolve {
     /// Which request.
     pub id: RequestId,
-    /// What became of it.
+    /// The result.
     pub status: ReportStatus,
     /// How the reviewer knows.
     pub reason: String,
 }
 
-/// Let a passed deadline take effect.
+/// Record that a deadline has passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expire {
     /// Which request.
@@ -281,7 +281,7 @@ pub struct Expire {
 }
 
 impl Command {
-    /// The request it speaks of.
+    /// The request that it is about.
     pub fn request(&self) -> RequestId {
         match self {
             Self::Submit(command) => command.id,

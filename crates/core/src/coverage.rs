@@ -1,4 +1,5 @@
-//! What of an agent Placet sees, as its own adapters report it. A claim: rules may make it a reason to hold or to deny.
+//! What Placet sees of an agent, as the agent's own adapters report it. Unproven: rules can use it to hold or deny,
+//! never to allow.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ pub struct Part {
 }
 
 impl Coverage {
-    /// Whether something runs out of sight.
+    /// Whether something runs where Placet does not see it.
     pub fn is_partial(&self) -> bool {
         self.parts.iter().any(|part| part.status == Seen::Uncovered)
     }
@@ -49,7 +50,7 @@ impl Coverage {
         (&self.framework, &self.program) == (&other.framework, &other.program)
     }
 
-    /// The report, if it is one that can be kept and shown.
+    /// The report, if it is valid and can be shown.
     fn checked(&self) -> Result<Self, AdminRefusal> {
         let refuse = |field, most| Err(AdminRefusal::BadReport { field, most });
         let plain = |text: &str| text.chars().all(|letter| letter == ' ' || visible(letter));
@@ -81,7 +82,7 @@ impl Directory {
         self.agents.get(agent).map_or(&[], |agent| &agent.coverage)
     }
 
-    /// What all of that comes to.
+    /// The coverage over all reports.
     pub fn covered(&self, agent: &str) -> Covered {
         match self.coverage(agent) {
             [] => Covered::Unknown,
@@ -90,12 +91,12 @@ impl Directory {
         }
     }
 
-    /// Whether this is what the agent said before.
+    /// Whether the agent reported the same before.
     pub fn reports_the_same(&self, agent: &str, report: &Coverage) -> bool {
         self.coverage(agent).contains(report)
     }
 
-    /// The report that may be put, or why not.
+    /// The report if it is valid, or the reason why not.
     pub(crate) fn may_report(&self, agent: &str, report: &Coverage) -> Result<Coverage, AdminRefusal> {
         let known = self.agents.get(agent).ok_or(AdminRefusal::NoAgent)?;
         let new = !known.coverage.iter().any(|other| other.is_of(report));
@@ -105,7 +106,7 @@ impl Directory {
         report.checked()
     }
 
-    /// Puts a report in the place of the one before, of the same program.
+    /// Replaces the earlier report of the same program.
     pub(crate) fn reported(&mut self, agent: &str, report: &Coverage) {
         let reports = &mut self.agents.entry(agent.to_owned()).or_default().coverage;
         match reports.iter_mut().find(|other| other.is_of(report)) {

@@ -11,7 +11,8 @@ use crate::{
     names::{valid_name, valid_tool},
 };
 
-/// The fields of a context that say whose call it is, and in which turn. An approval of one is none of another.
+/// The fields of a context that say whose call it is, and in which turn. An approval counts only where they are
+/// equal.
 pub const IDENTITY: &[&str] = &["user", "tenant", "app", "cwd", "lineage", "turn"];
 
 /// The body of a create call: common fields, and those of one kind.
@@ -193,8 +194,8 @@ const STEPS: usize = 200;
 const OPTIONS: usize = 200;
 
 impl Create {
-    /// What must be equal in another create that asks for the same. What the agent says about the call, how it is grouped
-    /// and where it comes from differ after a restart; whose call it is does not.
+    /// What must be equal in another create that asks for the same. The agent's words, group and most of the context
+    /// may differ after a restart. The identity fields may not.
     #[must_use]
     pub fn same(&self) -> Self {
         let mut context = self.context.clone().unwrap_or_default();
@@ -270,13 +271,13 @@ impl Create {
         Ok(Spec { body, context, summary, terms })
     }
 
-    /// The kind that a field belongs to; nothing if every kind has it.
+    /// The kind that a field belongs to. None if every kind has it.
     #[must_use]
     pub fn kind_of(field: &str) -> Option<Kind> {
         OF_KIND.iter().find(|(_, name, _)| *name == field).map(|(kind, ..)| *kind)
     }
 
-    /// The fields that a create of this kind must have, beside those that all have.
+    /// The fields that a create of this kind needs in addition to the common ones.
     pub fn needed(kind: Kind) -> impl Iterator<Item = &'static str> {
         OF_KIND.iter().filter(move |(of, _, needed)| *of == kind && *needed).map(|(_, name, _)| *name)
     }
@@ -451,7 +452,7 @@ fn confirmation(
     Ok(Body::Confirmation(Confirmation { message, details, confirm_label, cancel_label }))
 }
 
-/// What is offered: what the agent can use of what the kind can have, and always a no.
+/// The decisions on offer: those that the agent can use and the kind can have, and always a deny.
 fn allowed_words(body: &Body, asked: Option<Vec<DecisionWord>>) -> Result<Vec<DecisionWord>, Invalid> {
     use DecisionWord::{Approve, Deny, Edit, Respond};
     let (possible, usual): (&[DecisionWord], &[DecisionWord]) = match body {
@@ -471,119 +472,4 @@ fn allowed_words(body: &Body, asked: Option<Vec<DecisionWord>>) -> Result<Vec<De
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn check(body: Value) -> Result<Spec, String> {
-        let create: Create = serde_json::from_value(body).map_err(|error| error.to_string())?;
-        create.check(&Limits::default()).map_err(|invalid| invalid.pointer)
-    }
-
-    fn action_with(field: &str, value: Value) -> Result<Spec, String> {
-        let mut body = json!({"kind":"action","session":"s","tool":"t","arguments":{}});
-        body[field] = value;
-        check(body)
-    }
-
-    #[test]
-    fn a_plain_action_waits_five_minutes_and_has_a_permit() {
-        let spec = action_with("summary", Value::Null).unwrap();
-        assert_eq!(spec.terms.expires_in, Duration::from_mins(5));
-        assert!(spec.terms.permit);
-        assert_eq!(spec.terms.allowed, [DecisionWord::Approve, DecisionWord::Edit, DecisionWord::Deny]);
-    }
-
-    #[test]
-    fn each_bad_field_is_named() {
-        for (field, value) in [
-            ("tool", json!("rm -rf")),
-            ("tool", json!("")),
-            ("tool", json!("tööl")),
-            ("session", json!("")),
-            ("expires_in", json!("soon")),
-            ("expires_in", json!("0s")),
-            ("expires_in", json!("-5m")),
-            ("expires_in", json!("90000h")),
-            ("on_behalf_of", json!("ann smith")),
-            ("title", json!("a plan's field")),
-            ("question", json!("an input's field")),
-            ("arguments_schema", json!([])),
-        ] {
-            assert_eq!(action_with(field, value.clone()).unwrap_err(), format!("/{field}"), "{value}");
-        }
-        assert_eq!(action_with("allowed", json!(["approve", "deny"])).unwrap().terms.allowed.len(), 2);
-    }
-
-    #[test]
-    fn the_time_for_deciding_includes_both_its_limits() {
-        for (text, expected) in [
-            ("999ms", None),
-            ("1s", Some(Duration::from_secs(1))),
-            ("720h", Some(Duration::from_hours(30 * 24))),
-            ("720h 1ms", None),
-        ] {
-            let spec = action_with("expires_in", json!(text));
-            assert_eq!(spec.ok().map(|spec| spec.terms.expires_in), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_no_is_always_possible() {
-        assert_eq!(
-            action_with("allowed", json!(["approve"])).unwrap().terms.allowed,
-            [DecisionWord::Approve, DecisionWord::Deny]
-        );
-        assert_eq!(action_with("allowed", json!([])).unwrap().terms.allowed, [DecisionWord::Deny]);
-    }
-
-    #[test]
-    fn unknown_fields_and_words_are_refused_by_name() {
-        assert!(action_with("approved", json!(true)).unwrap_err().contains("`approved`"));
-        assert!(action_with("risk", json!("none")).unwrap_err().contains("`none`"));
-        assert!(check(json!({"kind":"wish","session":"s"})).unwrap_err().contains("`wish`"));
-    }
-
-    #[test]
-    fn plans_questions_and_confirmations_are_checked() {
-        let step = json!({"id":"a","action":"x","description":""});
-        assert!(check(json!({"kind":"plan","session":"s","title":"t","steps":[step]})).is_ok());
-        assert_eq!(
-            check(json!({"kind":"plan","session":"s","title":"t","steps":[step, step]})).unwrap_err(),
-            "/steps/1/id"
-        );
-        assert_eq!(check(json!({"kind":"plan","session":"s","title":"t","steps":[]})).unwrap_err(), "/steps");
-        assert_eq!(
-            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"choice"}}))
-                .unwrap_err(),
-            "/input/options"
-        );
-        assert_eq!(
-            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"text","min":1}}))
-                .unwrap_err(),
-            "/input/min"
-        );
-        assert_eq!(
-            check(
-                json!({"kind":"input","session":"s","question":"q","input":{"type":"number","min":2,"max":1}})
-            )
-            .unwrap_err(),
-            "/input/min"
-        );
-        assert_eq!(
-            check(json!({"kind":"input","session":"s","question":"q","input":{"type":"date"},"default":"x"}))
-                .unwrap_err(),
-            "/default"
-        );
-        assert_eq!(check(json!({"kind":"confirmation","session":"s"})).unwrap_err(), "/message");
-        assert_eq!(
-            check(json!({"kind":"confirmation","session":"s","message":"m","permit":true})).unwrap_err(),
-            "/permit"
-        );
-        assert_eq!(
-            check(json!({"kind":"confirmation","session":"s","message":"m","allowed":["edit"]})).unwrap_err(),
-            "/allowed/0"
-        );
-    }
-}
+mod tests;

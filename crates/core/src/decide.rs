@@ -1,11 +1,11 @@
-//! Counting votes: who may say what about which digest, and when enough have said it.
+//! Counting votes: which votes count for which digest, and when there are enough.
 
 use std::collections::BTreeSet;
 
 use crate::{
     Actor, AdminEvent, AllOf, Applied, Auth, Body, Context, Decide, DecisionWord, Digest, Directory, Effect,
-    Event, Invalid, Needs, OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal, Request, Role,
-    State, StepDecision, Tally, Time, Vote, Written,
+    Event, EventPayload, Invalid, Needs, OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal,
+    Request, Role, State, StepDecision, Tally, Time, Vote,
     answer::check_answer,
     apply::{may, passed, too_late},
     names::{alike, skeleton},
@@ -22,7 +22,7 @@ pub(crate) fn decide(request: &Request, decide: &Decide, actor: &Actor, cx: &Con
         return Applied::refused(too_late(request.state));
     }
     if let Some(event) = passed(request, cx.now) {
-        // Either it is over, or other people are asked now: this vote was for another question.
+        // The request is decided, or other people are asked now: this vote was for another question.
         let late = request.state_at(cx.now) == State::Expired;
         return Applied::overdue(event, if late { Refusal::Expired } else { Refusal::StaleVersion });
     }
@@ -38,7 +38,7 @@ pub(crate) fn decide(request: &Request, decide: &Decide, actor: &Actor, cx: &Con
 
 type Entry = Option<Box<AdminEvent>>;
 
-/// What comes with this vote: a standing yes, and the folder that is opened if the vote is the last one needed.
+/// What a vote brings with it: a grant, and the folder that is opened if this vote decides.
 fn with_it(
     request: &Request,
     decide: &Decide,
@@ -49,7 +49,7 @@ fn with_it(
     Ok((remembered(request, decide, actor, cx)?, opened))
 }
 
-/// The standing yes that comes with this vote, which by itself is enough.
+/// The grant that comes with this vote. The vote must be enough by itself.
 fn remembered(
     request: &Request,
     decide: &Decide,
@@ -58,14 +58,14 @@ fn remembered(
 ) -> Result<Option<Box<AdminEvent>>, Refusal> {
     let Some(new) = &decide.remember else { return Ok(None) };
     if actor.auth == Auth::Open {
-        return Err(Invalid::new("/remember", "a standing approval is given by somebody with a name").into());
+        return Err(Invalid::new("/remember", "a grant needs a reviewer with a name").into());
     }
     let command = request.remember(new, decide, actor, cx)?;
     let event = cx.directory.apply(&command, cx.now);
     event.map(|event| Some(Box::new(event))).map_err(|no| Invalid::new("/remember", no.to_string()).into())
 }
 
-/// Everything that can be wrong with one vote.
+/// Checks one vote.
 fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) -> Result<(), Refusal> {
     if decide.digest != request.current_digest() {
         return Err(Refusal::StaleDigest);
@@ -74,10 +74,10 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         return Err(Refusal::StaleVersion);
     }
     offered(request, decide)?;
-    // An open door decides what came in by doors of its kind, and nothing else.
+    // A reviewer of an open door decides only requests that came by such doors.
     let elsewhere = actor.auth == Auth::Open && !request.door().is_keyless();
     let asked = |needs: &Needs| needs.eligible(&actor.name, cx.directory);
-    // Whoever was asked first and was too late for a yes is not too late for a no.
+    // Reviewers who were asked first can still deny after the request was escalated.
     let may_deny = || decide.word == DecisionWord::Deny && request.earlier.iter().any(asked);
     if elsewhere || !(asked(&request.needs) || may_deny()) {
         return Err(Refusal::NotEligible);
@@ -91,7 +91,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     if cx.behind {
         return Err(Refusal::ClockBehind);
     }
-    // Whoever brings a replacement makes a new thing to vote on; whoever brings none speaks of what is there.
+    // A vote with a replacement starts a new digest. A vote without one must name the current digest.
     let author = request.proposal.as_ref().filter(|_| decide.proposal.is_none());
     let behind = request.behind(author.map(|proposal| proposal.by.as_str()));
     if request.needs.four_eyes && behind.bars(&actor.name, cx.directory) {
@@ -103,7 +103,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     }
 }
 
-/// Whether a vote of this strength counts here. Fail closed: a step-up we do not know is one that nobody has passed.
+/// Whether a vote of this strength counts here. Fail closed: an unknown step-up is never met.
 fn proved(needs: &Needs, auth: Auth) -> bool {
     match needs.step_up.as_deref() {
         None => true,
@@ -112,7 +112,7 @@ fn proved(needs: &Needs, auth: Auth) -> bool {
     }
 }
 
-/// An edit needs policy's word on what would run, by the policy that is in force at commit.
+/// An edit needs the verdict of the policy that is in force at commit.
 fn ruled(decide: &Decide, cx: &Context<'_>) -> Result<(), Refusal> {
     let Some((content, _)) = &decide.proposal else { return Ok(()) };
     let edited = |step: &StepDecision| step.decision == DecisionWord::Edit;
@@ -130,10 +130,10 @@ fn ruled(decide: &Decide, cx: &Context<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the word is offered here, and what comes with it fits.
+/// Whether the decision is offered here, and its fields fit.
 fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
     use DecisionWord::{Approve, Deny, Edit, Respond};
-    // A proposal is approved with `approve`, also where the agent offers only `respond`; a new one is not.
+    // `approve` accepts a proposal even where the agent offers only `respond`. A new replacement needs its own word.
     let seconding = decide.word == Approve && decide.proposal.is_none() && request.proposal.is_some();
     if decide.word != Deny && !seconding && !request.allowed.contains(&decide.word) {
         return Err(Invalid::new("/decision", format!("`{}` is not offered for this request", decide.word)));
@@ -142,7 +142,7 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
     let given = decide.proposal.as_ref().map_or(&nothing, |(content, _)| content);
     let body = request.content.as_ref().map(|content| &content.body);
     if decide.proposal.is_some() && *given == nothing {
-        // Its digest would stand for nothing that anybody could be shown.
+        // Its digest would stand for content that cannot be shown.
         return Err(Invalid::new("", "the replacement is empty"));
     }
     let erased = || Err(Invalid::new("", "the content was erased: it can only be denied"));
@@ -212,20 +212,20 @@ fn offered(request: &Request, decide: &Decide) -> Result<(), Invalid> {
     }
 }
 
-/// Who stands behind a request, and with four eyes cannot approve it.
+/// The people who cannot approve a request under four eyes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Behind<'a> {
+pub(crate) struct BarredApprovers<'a> {
     pub(crate) agent: &'a str,
-    /// When it was asked. Whoever owned a key of the agent at that time, or since, stands behind it.
+    /// When it was asked. Everybody who owned a key of the agent then or later is barred.
     pub(crate) since: Time,
     pub(crate) on_behalf_of: Option<&'a str>,
     /// The author of the replacement that is voted on.
     pub(crate) author: Option<&'a str>,
 }
 
-impl Behind<'_> {
+impl BarredApprovers<'_> {
     fn bars(&self, name: &str, directory: &Directory) -> bool {
-        // Nobody in particular may well be the one who asks.
+        // The open reviewer may be the person who asks.
         name == OPEN_REVIEWER
             || directory.owners(self.agent, self.since).any(|owner| alike(owner, name))
             || [self.on_behalf_of, self.author].into_iter().flatten().any(|other| alike(other, name))
@@ -236,14 +236,13 @@ impl Behind<'_> {
         needs.eligible(name, directory) && !(needs.four_eyes && self.bars(name, directory))
     }
 
-    /// The fewest people who could be enough, whatever the alternatives say: where nobody is known to answer for the
-    /// agent, four eyes are two people.
+    /// The fewest people who can be enough. Under four eyes, an agent without a known owner needs two.
     fn least(&self, needs: &Needs, directory: &Directory) -> usize {
         let unowned = || directory.owners(self.agent, self.since).next().is_none();
         if needs.four_eyes && unowned() { 2 } else { 1 }
     }
 
-    /// Whether the yes of these people is enough, as roles, teams and owners are now.
+    /// Whether the approvals of these people are enough, by current roles, teams and owners.
     pub(crate) fn enough(&self, needs: &Needs, approvers: &BTreeSet<&str>, directory: &Directory) -> bool {
         approvers.iter().all(|name| self.counts(needs, name, directory))
             && needs.met(approvers, self.least(needs, directory), directory)
@@ -251,8 +250,8 @@ impl Behind<'_> {
 }
 
 impl Request {
-    pub(crate) fn behind<'a>(&'a self, author: Option<&'a str>) -> Behind<'a> {
-        Behind {
+    pub(crate) fn behind<'a>(&'a self, author: Option<&'a str>) -> BarredApprovers<'a> {
+        BarredApprovers {
             agent: &self.agent,
             since: self.created_at,
             on_behalf_of: self.on_behalf_of.as_deref(),
@@ -261,7 +260,7 @@ impl Request {
     }
 }
 
-/// The event of a vote that passed the checks: the last one needed, or one of several.
+/// The event of a valid vote: the deciding one, or one of several.
 fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) -> Event {
     let digest = decide.proposal.as_ref().map_or_else(|| request.current_digest(), |(_, digest)| *digest);
     let vote = Vote {
@@ -295,9 +294,9 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         .as_ref()
         .map(|proposal| proposal.by.as_str())
         .or_else(|| request.proposal.as_ref().map(|proposal| proposal.by.as_str()));
-    // A replacement voids every vote before it, also where it has the digest that they were about.
+    // A replacement voids every earlier vote, even votes on the same digest.
     let earlier = if proposal.is_some() { &[] } else { request.votes.as_slice() };
-    // What is needed never falls; where policy asks more for the replacement, this vote is counted by that.
+    // Needs never fall. If policy needs more for the replacement, this vote counts against the new needs.
     let ruling = proposal.as_ref().and_then(|proposal| proposal.ruling.as_ref());
     let needs = ruling.map_or_else(|| request.needs.clone(), |ruling| request.needs.raised(&ruling.needs));
     let behind = request.behind(author);
@@ -321,7 +320,7 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
 /// used are looked at afresh.
 fn approvers<'a>(
     needs: &Needs,
-    behind: Behind<'_>,
+    behind: BarredApprovers<'_>,
     votes: impl Iterator<Item = &'a Vote>,
     digest: Digest,
     directory: &Directory,
@@ -335,7 +334,7 @@ fn approvers<'a>(
 }
 
 impl Request {
-    /// How far the votes on what is on the table are, counted as a decision would count them.
+    /// The current count of votes, counted as a decision would count them.
     pub fn tally(&self, needs: &Needs, directory: &Directory) -> Tally {
         let behind = self.behind(self.proposal.as_ref().map(|proposal| proposal.by.as_str()));
         let approvers = approvers(needs, behind, self.votes.iter(), self.current_digest(), directory);
@@ -347,9 +346,9 @@ impl Request {
     }
 }
 
-fn written(decide: &Decide) -> Written {
+fn written(decide: &Decide) -> EventPayload {
     let proposal = decide.proposal.as_ref().map(|(content, _)| content.clone());
-    Written::later(Payload {
+    EventPayload::later(Payload {
         proposal,
         reason: decide.reason.clone(),
         claimed: decide.claimed.clone(),

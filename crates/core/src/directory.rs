@@ -1,4 +1,4 @@
-//! Who exists: agents, people and keys, as plain data that commands are checked against at commit.
+//! Who exists: agents, people and keys, as plain data. Commands are checked against it at commit.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -54,20 +54,20 @@ pub struct Key {
     pub owner: Option<String>,
 }
 
-/// A credential that somebody else may have used: what was done with it in favour of a request counts no more.
+/// A credential that may have been in the wrong hands. What was done with it in favour of requests is void.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Voided {
+pub enum VoidedCredential {
     /// A key that was revoked.
     Key(KeyId),
     /// A session that was ended from elsewhere.
     Session(SessionId),
-    /// A person who was removed: whatever they said until then.
+    /// A person who was removed, with everything they decided before.
     Person(String),
-    /// A person whose password was changed: whatever they said until then with the password alone.
+    /// A person whose password was changed, with everything they decided before by password alone.
     Password(String),
 }
 
-/// All principals and keys at one moment. Small, and held in memory whole.
+/// All principals and keys at one moment. Small, so it is held in memory as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directory {
     /// People by name.
@@ -78,19 +78,19 @@ pub struct Directory {
     pub keys: HashMap<KeyId, Arc<Key>>,
     /// The keys of each agent that name an owner.
     pub owned: HashMap<String, BTreeSet<KeyId>>,
-    /// What counts no more, since when. Kept for as long as a vote can live.
-    pub voided: BTreeMap<Voided, Time>,
+    /// Voided credentials, since when. Kept for as long as a vote can live.
+    pub voided: BTreeMap<VoidedCredential, Time>,
     /// What is stopped.
     pub freezes: BTreeMap<FreezeId, Arc<Freeze>>,
-    /// When a restore or a recovery undid changes that nobody has looked at since.
+    /// Since when a restore or recovery waits for a confirmation.
     pub unconfirmed: Option<Time>,
     /// Which key a secret's SHA-256 belongs to.
     pub by_secret: HashMap<[u8; 32], KeyId>,
     /// The policy in force, by hash. None until one was put: the built-in one is in force then.
     pub policy: Option<String>,
-    /// Standing yeses that were not revoked. Expired and used up ones may still be among them.
+    /// Grants that were not revoked. Expired and used up ones may still be among them.
     pub grants: BTreeMap<GrantId, Arc<Grant>>,
-    /// What calls are compared with to see whether a standing yes covers them.
+    /// What calls are compared with to see whether a grant covers them.
     pub grant_keys: HashMap<GrantId, GrantKey>,
     /// Sessions that were not ended. Expired ones may still be among them.
     pub sessions: BTreeMap<SessionId, Arc<Session>>,
@@ -103,7 +103,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The person of this name, if it may act in this role.
+    /// The person of this name, if they may act in this role.
     pub fn person(&self, name: &str, role: Role) -> Option<&Person> {
         self.people.get(name).filter(|person| person.roles.contains(&role))
     }
@@ -113,43 +113,46 @@ impl Directory {
         self.agents.get(agent)?.owner.as_deref()
     }
 
-    /// Everybody who answers for an agent now, or answered for one of its keys that worked at that time or later.
+    /// The owners of an agent now, and of any of its keys that worked at that time or later.
     pub fn owners(&self, agent: &str, since: Time) -> impl Iterator<Item = &str> {
         let keys = self.owned.get(agent).into_iter().flatten().filter_map(|id| self.keys.get(id));
         let then = keys.filter(move |key| key.revoked_at.is_none_or(|at| at >= since));
         self.owner(agent).into_iter().chain(then.filter_map(|key| key.owner.as_deref()))
     }
 
-    /// Whether a vote still stands: its credential was not voided, and its person not removed since.
+    /// Whether a vote still stands: its credential is not void, and its person was not removed since.
     pub fn stands(&self, vote: &Vote) -> bool {
-        let removed = self.voided.get(&Voided::Person(vote.by.clone()));
-        let voided = |credential: Option<Voided>| credential.is_some_and(|it| self.voided.contains_key(&it));
+        let removed = self.voided.get(&VoidedCredential::Person(vote.by.clone()));
+        let voided =
+            |credential: Option<VoidedCredential>| credential.is_some_and(|it| self.voided.contains_key(&it));
         let sure = match (vote.key, vote.session, vote.auth) {
             (None, None, Auth::Session) => {
-                let changed = self.voided.get(&Voided::Password(vote.by.clone()));
+                let changed = self.voided.get(&VoidedCredential::Password(vote.by.clone()));
                 changed.is_none_or(|at| vote.at > *at)
             }
             (None, None, _) => !self.lost_a_key(vote),
             _ => true,
         };
         removed.is_none_or(|at| vote.at > *at)
-            && !voided(vote.key.map(Voided::Key))
-            && !voided(vote.session.map(Voided::Session))
+            && !voided(vote.key.map(VoidedCredential::Key))
+            && !voided(vote.session.map(VoidedCredential::Session))
             && sure
     }
 
-    /// Whether a vote that does not say how it was cast may have been cast with a key that was voided later.
+    /// Whether a vote without a recorded credential may have been cast with a key that was voided later.
     fn lost_a_key(&self, vote: &Vote) -> bool {
-        let lost = |key: &Key| key.name == vote.by && self.voided.get(&Voided::Key(key.id)) > Some(&vote.at);
+        let lost = |key: &Key| {
+            key.name == vote.by && self.voided.get(&VoidedCredential::Key(key.id)) > Some(&vote.at)
+        };
         self.keys.values().any(|key| lost(key))
     }
 
-    /// The standing yes that was given with this request, if there is one.
+    /// The grant that was given with this request, if there is one.
     pub fn grant_of(&self, request: RequestId) -> Option<GrantId> {
         self.grants.values().find(|grant| grant.request == request).map(|grant| grant.id)
     }
 
-    /// Names of principals and teams that a reader could take for one another, from before that was refused.
+    /// Existing names of principals and teams that look alike. Such names are refused today.
     pub fn lookalikes(&self) -> Vec<Vec<&str>> {
         let mut seen: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         let teams = self.people.values().flat_map(|person| &person.teams);
@@ -160,7 +163,7 @@ impl Directory {
         several.map(|names| names.into_iter().collect()).collect()
     }
 
-    /// Another principal or team whose name could be taken for this one.
+    /// Another principal or team with a name that looks like this one.
     pub fn lookalike(&self, name: &str) -> Option<&str> {
         let wanted = skeleton(name);
         let teams = self.people.values().flat_map(|person| &person.teams);

@@ -1,4 +1,4 @@
-//! The exact text to show for everything an agent wrote: no character that hides, reorders or imitates gets through.
+//! Draws every text that an agent wrote, so that no character can hide, reorder or imitate.
 
 use std::{fmt::Write, ops::ControlFlow};
 
@@ -11,24 +11,24 @@ use crate::{Body, Content, Digest, Preview, ProposalContent, Request, Warning, a
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Display {
-    /// Digest of the fields; goes into the vote of whoever was shown them.
+    /// Digest of the fields. The vote of a person who saw them carries it.
     pub digest: Digest,
     /// Every value the agent wrote, in a fixed order.
     pub fields: Vec<DisplayField>,
     /// The short code to type for a step-up, only where one is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
-    /// never from the agent's words.
+    /// One sentence about what will happen, of at most 200 characters. Made from the tool and the arguments that will
+    /// run, never from the agent's words.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub effect: String,
-    /// The same in the form that suits it. It adds to the fields and never replaces them.
+    /// A preview in the form that suits the call. It adds to the fields and never replaces them.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub preview: Preview,
-    /// Pointers of the fields whose whole value can be read in the preview. Every other field of the body and of a
-    /// replacement has to be listed beside it. Empty from a server that does not say: then all of them are listed.
+    /// Pointers of the fields whose whole value can be read in the preview. All other fields of the body and of a
+    /// replacement must be listed beside it. Empty from older servers: then all fields are listed.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub shown: Vec<String>,
@@ -54,7 +54,7 @@ pub struct DisplayField {
 }
 
 impl DisplayField {
-    /// The pointer for people: a key that reads like a place in a list stands in quotes, and so does one that begins
+    /// The pointer for people: a key that looks like a list index stands in quotes, and so does one that begins
     /// like that.
     pub fn place(&self) -> String {
         let mut out = String::new();
@@ -71,7 +71,7 @@ impl DisplayField {
     }
 }
 
-/// The parts that are keys, and read like places in a list.
+/// The parts that are object keys but look like list indexes.
 fn numeric_keys(way: &[Segment<'_>]) -> Vec<usize> {
     let numeric = |segment: &Segment<'_>| matches!(segment, Segment::Key(key) if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit()));
     way.iter().enumerate().filter(|(_, segment)| numeric(segment)).map(|(at, _)| at).collect()
@@ -88,7 +88,7 @@ pub enum Segment<'a> {
     Index(usize),
 }
 
-/// What stands at the end of the way.
+/// The value at the end of the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Leaf<'a> {
     /// The last segment is a key that somebody wrote; its value comes next.
@@ -103,7 +103,7 @@ pub enum Leaf<'a> {
     Empty,
 }
 
-/// The way as a JSON pointer whose own text is safe to show.
+/// The path as a JSON pointer that is safe to show.
 pub fn pointer(way: &[Segment<'_>]) -> String {
     let mut out = String::new();
     for segment in way {
@@ -120,8 +120,8 @@ pub fn pointer(way: &[Segment<'_>]) -> String {
     out
 }
 
-/// Everything that was written and will be decided on, safe to show: a replacement on the table first, then what the
-/// agent wrote. Empty once the content was erased.
+/// Every value that will be decided on, safe to show: a proposed replacement first, then what the agent wrote. Empty
+/// after erasure.
 pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
     let mut out = Vec::new();
     let _ = walk(request, &mut |way, leaf| {
@@ -138,10 +138,10 @@ pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
     out
 }
 
-/// Whoever is led along everything that was written; breaks off when it has seen enough.
+/// The callback for each value. It can stop the walk.
 type Visitor<'v, 'a> = &'v mut dyn FnMut(&[Segment<'a>], Leaf<'a>) -> ControlFlow<()>;
 
-/// Leads a visitor along everything that was written, in the order in which it is shown.
+/// Visits every value that was written, in the order in which it is shown.
 pub(crate) fn walk<'a>(request: &'a Request, visit: Visitor<'_, 'a>) -> ControlFlow<()> {
     let Some(content) = &request.content else { return ControlFlow::Continue(()) };
     let mut walk = Walk { way: Vec::new(), visit };
@@ -248,7 +248,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// What is furthest from what will happen: the agent's words, and the schema it gave for edits.
+    /// The fields that matter least for what will happen: the agent's words, and its schema for edits.
     fn rest(&mut self, content: &'a Content) -> ControlFlow<()> {
         if let Some(summary) = &content.summary {
             self.text("summary", summary)?;
@@ -313,8 +313,8 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// Text with every character that could hide, reorder or pass for a space drawn as a visible escape. Injective:
-/// a backslash in the text is doubled, so no text can imitate another one's escapes.
+/// Draws every character that could hide, reorder or pass for a space as a visible escape. Injective: a backslash in
+/// the text is doubled, so no text can imitate an escape.
 pub fn show(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -333,7 +333,7 @@ pub fn show(text: &str) -> String {
     out
 }
 
-/// Whether a character has a shape of its own and keeps its place: the printable characters of every text that is shown.
+/// Whether a character is visible and keeps its place in every text that is shown.
 pub fn visible(character: char) -> bool {
     let hidden = matches!(u32::from(character),
         0x00..=0x1f | 0x7f..=0xa0 // controls, and the space that is not one

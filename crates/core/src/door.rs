@@ -1,13 +1,13 @@
-//! Doors: the ways in. What a door is, it declares here; other layers ask, and none compares names.
+//! Doors: the ways in. This file declares what each door does. Other files ask it, and never compare names.
 //!
-//! A door's name is stored with each of its requests, as `source`. A name that is not known here is the strictest door: its callers need
-//! keys, nobody is called back, and nothing that it says of files counts.
+//! A door's name is stored with each of its requests, as `source`. An unknown name is the strictest door: its callers
+//! need keys, no agent is called back, and what it says about files does not count.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Request;
 
-/// Plain calls. Most requests come this way, so it is not written down.
+/// Plain calls. Most requests come this way, so the name is left out on the wire.
 pub const REST: &str = "rest";
 /// The hook program of coding agents.
 pub const HOOK_PROGRAM: &str = "hook-program";
@@ -15,11 +15,11 @@ pub const HOOK_PROGRAM: &str = "hook-program";
 pub const HOOK: &str = "hook";
 /// The approval gateway of the ADK community.
 pub const COMMUNITY: &str = "community";
-/// Events of agents that are watched.
+/// Events of agents that are observed.
 pub const EVENTS: &str = "events";
 /// The approval desk, which other agents call over A2A.
 pub const DESK: &str = "a2a";
-/// What the names of agents behind the A2A proxy begin with.
+/// The prefix of names of agents behind the A2A proxy.
 const BEHIND: &str = "a2a/";
 /// The channel that posts news of A2A tasks, and the kind of the notes that ask for it.
 pub const PUSH: &str = "a2a.push";
@@ -38,11 +38,11 @@ pub fn desk_task(task: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Door<'n> {
     name: &'n str,
-    way: Way<'n>,
+    way: DoorKind<'n>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way<'n> {
+enum DoorKind<'n> {
     Rest,
     HookProgram,
     Hook,
@@ -54,12 +54,12 @@ enum Way<'n> {
     Unknown,
 }
 
-/// How the answer goes back to an agent that cannot ask for it.
+/// How the answer reaches an agent that cannot ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerBack {
-    /// Once, when somebody decided: to the address that the request names.
+    /// Once, after the decision, to the address that the request names.
     Callback,
-    /// At every end of a request: its agent has paused, and goes on when all are decided.
+    /// At every end of a request. The agent has paused, and resumes when all its requests are decided.
     Resume,
 }
 
@@ -77,78 +77,86 @@ impl<'n> Door<'n> {
     /// The door of this name.
     pub fn named(name: &'n str) -> Self {
         let way = match name {
-            REST => Way::Rest,
-            HOOK_PROGRAM => Way::HookProgram,
-            HOOK => Way::Hook,
-            COMMUNITY => Way::Community,
-            EVENTS => Way::Events,
-            DESK => Way::Desk,
-            _ => name.strip_prefix(BEHIND).map_or(Way::Unknown, Way::Behind),
+            REST => DoorKind::Rest,
+            HOOK_PROGRAM => DoorKind::HookProgram,
+            HOOK => DoorKind::Hook,
+            COMMUNITY => DoorKind::Community,
+            EVENTS => DoorKind::Events,
+            DESK => DoorKind::Desk,
+            _ => name.strip_prefix(BEHIND).map_or(DoorKind::Unknown, DoorKind::Behind),
         };
         Self { name, way }
     }
 
-    /// Its name, where that is written down.
+    /// The name, where it is written on the wire.
     pub fn written(self) -> Option<&'n str> {
         (!self.is_plain()).then_some(self.name)
     }
 
-    /// Plain calls: there is nothing that the door would tell its clients.
+    /// Whether calls are plain: the door adds nothing to the answer.
     pub fn is_plain(self) -> bool {
-        self.way == Way::Rest
+        self.way == DoorKind::Rest
     }
 
-    /// The door that rules mean as well: the hook program makes plain calls, as every other client.
+    /// The other door that rules on this door also mean: the hook program makes plain calls like other clients.
     pub fn part_of(self) -> Option<&'static str> {
-        (self.way == Way::HookProgram).then_some(REST)
+        (self.way == DoorKind::HookProgram).then_some(REST)
     }
 
-    /// Its clients never had keys. On a development server its requests may be decided without one.
+    /// Whether its clients have no keys. A development server may decide such requests without one.
     pub fn is_keyless(self) -> bool {
-        matches!(self.way, Way::Community | Way::Events)
+        matches!(self.way, DoorKind::Community | DoorKind::Events)
     }
 
-    /// It resolves links, so its calls can be known to happen in a workspace. It also asks about folders, and can run calls confined.
+    /// Whether it resolves links, so that its calls can be known to happen in a workspace. Such a door also asks
+    /// about folders, and can confine calls.
     pub fn resolves_paths(self) -> bool {
-        self.way == Way::HookProgram
+        self.way == DoorKind::HookProgram
     }
 
-    /// A group is one turn of a coding agent: only what waited at the same time belongs together, and each is approved by itself.
+    /// Whether a group is one turn of a coding agent. Then only requests that waited at the same time belong
+    /// together, and each is approved alone.
     pub fn groups_turns(self) -> bool {
-        matches!(self.way, Way::HookProgram | Way::Hook)
+        matches!(self.way, DoorKind::HookProgram | DoorKind::Hook)
     }
 
     /// How the answer goes back.
     pub fn answers_back(self) -> Option<AnswerBack> {
         match self.way {
-            Way::Events => Some(AnswerBack::Callback),
-            Way::Behind(_) => Some(AnswerBack::Resume),
-            Way::Rest | Way::HookProgram | Way::Hook | Way::Community | Way::Desk | Way::Unknown => None,
+            DoorKind::Events => Some(AnswerBack::Callback),
+            DoorKind::Behind(_) => Some(AnswerBack::Resume),
+            DoorKind::Rest
+            | DoorKind::HookProgram
+            | DoorKind::Hook
+            | DoorKind::Community
+            | DoorKind::Desk
+            | DoorKind::Unknown => None,
         }
     }
 
-    /// The agent behind Placet, as `namespace/agent`. Placet itself wrote the context of its requests, which belong to a pause.
+    /// The agent behind the proxy, as `namespace/agent`. Placet itself wrote the context of its requests, which
+    /// belong to a pause.
     pub fn agent_behind(self) -> Option<&'n str> {
         match self.way {
-            Way::Behind(agent) => Some(agent),
+            DoorKind::Behind(agent) => Some(agent),
             _ => None,
         }
     }
 
-    /// What people read of it, if there is anything.
+    /// What people see of the door, if there is anything to say.
     pub fn origin(self) -> Option<Origin> {
         let nothing =
             Origin { agent: None, desk: false, turn: self.groups_turns(), paths: self.resolves_paths() };
         match self.way {
-            Way::Behind(agent) => Some(Origin { agent: Some(agent.to_owned()), ..nothing }),
-            Way::Desk => Some(Origin { desk: true, ..nothing }),
-            Way::HookProgram | Way::Hook => Some(nothing),
-            Way::Rest | Way::Community | Way::Events | Way::Unknown => None,
+            DoorKind::Behind(agent) => Some(Origin { agent: Some(agent.to_owned()), ..nothing }),
+            DoorKind::Desk => Some(Origin { desk: true, ..nothing }),
+            DoorKind::HookProgram | DoorKind::Hook => Some(nothing),
+            DoorKind::Rest | DoorKind::Community | DoorKind::Events | DoorKind::Unknown => None,
         }
     }
 }
 
-/// The way in, for whoever draws it. The server says it, so it is true also where a context is only claimed.
+/// What a page shows of the door. The server sets it, so it is true even where the context is only stated by the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Origin {

@@ -1,4 +1,4 @@
-//! What happened to a request: one event is one ledger entry and one new version.
+//! Events of a request: each is one ledger entry and one new version.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Body, Claimed, Content, DecisionWord, Digest, Door, Escalation, GrantId, Kind, Needs, ProposalContent,
-    ReportStatus, Risk, State, Time, TrustTerms, Verdict, Vote, door::REST,
+    Body, Content, DecisionWord, Digest, Door, Escalation, GrantId, Kind, Needs, ProposalContent,
+    ReportStatus, Risk, State, Time, TrustTerms, UnverifiedReviewer, Verdict, Vote, door::REST,
 };
 
 /// What happened: metadata and digests only, safe to keep for ever.
@@ -25,12 +25,12 @@ pub enum Event {
         /// The replacement it put on the table, which voids earlier votes.
         proposal: Option<ProposalMeta>,
     },
-    /// The last vote that was needed.
+    /// The deciding vote.
     #[serde(rename = "request.decided")]
     Decided {
         /// The vote.
         vote: Vote,
-        /// The replacement it put on the table and decided at once.
+        /// The replacement that this vote proposed and decided at once.
         proposal: Option<ProposalMeta>,
         /// What was decided.
         decision: DecisionWord,
@@ -53,10 +53,10 @@ pub enum Event {
         /// Deadline for reporting.
         report_by: Time,
     },
-    /// The executor said what became of it.
+    /// The executor reported the result.
     #[serde(rename = "request.reported")]
     Reported {
-        /// What became of it.
+        /// The result.
         status: ReportStatus,
         /// The executor's digest of the result.
         result_digest: Option<String>,
@@ -73,14 +73,14 @@ pub enum Event {
         /// Who.
         to: Vec<String>,
     },
-    /// Nobody decided in time, so somebody else is asked.
+    /// No decision in time, so other people are asked.
     #[serde(rename = "request.escalated")]
     Escalated {
-        /// Whose yes is needed from here on.
+        /// The needs from here on.
         needs: Needs,
         /// The new deadline for deciding.
         expires_at: Time,
-        /// Whose yes was needed until now: their no still counts. Absent in entries of version 0.2.0.
+        /// The needs before. A deny from those people still counts. Absent in entries of version 0.2.0.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Box<Needs>>,
     },
@@ -90,13 +90,13 @@ pub enum Event {
     /// Nobody claimed in time.
     #[serde(rename = "request.lapsed")]
     Lapsed {},
-    /// Nobody reported in time, or a restore cut the line to whoever would have.
+    /// No report in time, or a restore lost the connection to the executor.
     #[serde(rename = "request.unknown")]
     Unknown {},
     /// A reviewer settled an unknown outcome.
     #[serde(rename = "request.resolved")]
     Resolved {
-        /// What became of it.
+        /// The result.
         status: ReportStatus,
     },
 }
@@ -122,7 +122,7 @@ pub struct Created {
     pub verdict: Verdict,
     /// Whose yes is needed.
     pub needs: Needs,
-    /// Which decisions are offered.
+    /// The decisions on offer.
     pub allowed: Vec<DecisionWord>,
     /// Whether approval gives a permit.
     pub permit: bool,
@@ -140,27 +140,27 @@ pub struct Created {
     pub state: State,
     /// Deadline for claiming, when policy approved.
     pub claim_by: Option<Time>,
-    /// Through which door it came.
+    /// The door it came by.
     #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub source: String,
-    /// What the agent claimed of the risk.
+    /// The risk that the agent stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Risk>,
-    /// Who is asked next, and after them.
+    /// Who is asked next, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<Escalation>,
     /// What its approval teaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustTerms>,
-    /// The standing yes that let it through.
+    /// The grant that let it through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
-    /// Whose yes that is. Version 0.2 did not write it down.
+    /// The person who gave the grant. Version 0.2 did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted_by: Option<String>,
 }
 
-/// The door that is not written down.
+/// The door whose name is left out.
 pub(crate) fn plain() -> String {
     REST.to_owned()
 }
@@ -169,7 +169,7 @@ pub(crate) fn is_plain(source: &str) -> bool {
     Door::named(source).is_plain()
 }
 
-/// What policy says of replacement arguments: under the request's own policy and the one in force, joined.
+/// The verdict on replacement arguments: the request's own policy and the one in force, joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
     /// Allow, hold or deny; the policy named is the one in force.
@@ -180,7 +180,7 @@ pub struct Ruling {
     pub needs: Needs,
 }
 
-/// A replacement put on the table.
+/// A proposed replacement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProposalMeta {
     /// Its author.
@@ -194,7 +194,7 @@ pub struct ProposalMeta {
     pub ruling: Option<Box<Ruling>>,
 }
 
-/// What was written with an event: arguments, context, answers, reasons, notes. Erasable.
+/// The erasable part of an event: arguments, context, answers, reasons, notes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Payload {
     /// The kind's own fields, with the event that created the request.
@@ -218,14 +218,14 @@ pub struct Payload {
     /// An executor's note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What the client of a door without keys said about a decision.
+    /// The reviewer that the client of a door without keys names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<UnverifiedReviewer>,
 }
 
-/// What comes with an event: the content of a new request (shared, never copied), or anything written later.
+/// The payload of an event: the content of a new request (shared, never copied), or anything written later.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Written {
+pub enum EventPayload {
     /// Nothing.
     Nothing,
     /// The content of a new request.
@@ -234,7 +234,7 @@ pub enum Written {
     Later(Box<Payload>),
 }
 
-impl Written {
+impl EventPayload {
     /// Reads a stored payload back. That of a new request has everything: without its nonce no digest would fit.
     pub fn from_payload(kind: Kind, payload: Payload) -> Result<Self, serde_json::Error> {
         let missing = |field: &str| {
@@ -255,7 +255,7 @@ impl Written {
         if payload == Payload::default() { Self::Nothing } else { Self::Later(Box::new(payload)) }
     }
 
-    pub(crate) fn claimed(&self) -> Option<Claimed> {
+    pub(crate) fn claimed(&self) -> Option<UnverifiedReviewer> {
         match self {
             Self::Later(payload) => payload.claimed.clone(),
             _ => None,
@@ -270,7 +270,7 @@ impl Written {
     }
 }
 
-impl Serialize for Written {
+impl Serialize for EventPayload {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Fields<'a> {
@@ -325,7 +325,7 @@ mod tests {
     fn a_stored_request_without_its_nonce_or_its_context_is_an_error() {
         let whole = json!({"body": {"tool": "t", "arguments": {}}, "context": {}, "nonce": "n"});
         let read =
-            |payload: Value| Written::from_payload(Kind::Action, serde_json::from_value(payload).unwrap());
+            |payload: Value| EventPayload::from_payload(Kind::Action, serde_json::from_value(payload).unwrap());
         assert!(read(whole.clone()).is_ok());
         for field in ["nonce", "context"] {
             let mut less = whole.clone();

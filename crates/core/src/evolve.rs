@@ -1,19 +1,19 @@
-//! Folding events into a request: the one place where state is written, by the live path and by a rebuild alike.
+//! Applies events to a request. The only place that writes state, for live commands and for rebuilds.
 
 use std::sync::Arc;
 
 use crate::{
-    ClaimState, Created, Decision, DecisionWord, Digest, Effect, Escalation, Event, Kind, OutcomeState,
-    Proposal, ProposalMeta, ReportStatus, Request, RequestId, Ruling, State, Time, Vote, Written,
+    ClaimState, Created, Decision, DecisionWord, Digest, Effect, Escalation, Event, EventPayload, Kind,
+    OutcomeState, Proposal, ProposalMeta, ReportStatus, Request, RequestId, Ruling, State, Time, Vote,
 };
 
-/// An event that does not follow from the state before it: the ledger was tampered with, or the code is wrong.
+/// An event that does not fit the state before it: the ledger was changed, or the code is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvolveError {
-    /// A request can be created once.
+    /// A request can be created only once.
     #[error("{0} is created twice")]
     CreatedTwice(RequestId),
-    /// Something happens to a request that was never created.
+    /// An event about a request that was never created.
     #[error("{event} about {id}, which was never created")]
     Missing {
         /// The request.
@@ -21,7 +21,7 @@ pub enum EvolveError {
         /// What happened.
         event: &'static str,
     },
-    /// No such edge in the life cycle; for a new request, no way to begin.
+    /// The life cycle has no such edge. For a new request: no such beginning.
     #[error("{event} cannot happen to {id} in the state {state}")]
     NoEdge {
         /// The request.
@@ -41,7 +41,7 @@ pub fn evolve(
     at: Time,
     by: &str,
     event: &Event,
-    written: &Written,
+    written: &EventPayload,
 ) -> Result<Request, EvolveError> {
     if let Event::Created(created) = event {
         return match before {
@@ -85,7 +85,7 @@ pub fn evolve(
         }
         Event::Reported { status, result_digest } => {
             let note = match written {
-                Written::Later(payload) => payload.note.clone(),
+                EventPayload::Later(payload) => payload.note.clone(),
                 _ => None,
             };
             settle(
@@ -135,7 +135,7 @@ fn edge(request: &Request, event: &Event) -> bool {
     match event {
         Event::Created(_) => false,
         Event::Voted { .. } | Event::Reassigned { .. } => request.state == State::Pending,
-        // Nobody is left out: as long as there is somebody to ask next, a request does not expire.
+        // A request does not expire while there are more people to ask.
         Event::Escalated { needs, expires_at, before } => {
             request.state == State::Pending
                 && before.as_deref().is_none_or(|before| *before == request.needs)
@@ -150,13 +150,13 @@ fn edge(request: &Request, event: &Event) -> bool {
         Event::Claimed { .. } | Event::Revoked {} | Event::Lapsed {} => claimable,
         Event::Cancelled {} => request.state == State::Pending || claimable,
         Event::Reported { .. } => matches!(request.state, State::Claimed | State::Unknown),
-        // Approved only where history was lost: somebody may hold a permit that nobody knows of any more.
+        // Possible only after lost history: a permit may exist that the ledger does not know.
         Event::Unknown {} => request.state == State::Claimed || claimable,
         Event::Resolved { .. } => request.state == State::Unknown,
     }
 }
 
-/// Whether a request can begin like this: policy said so, and a question is never allowed by policy.
+/// Whether a request can begin like this. Policy decides it, and can never allow a question.
 fn begins(created: &Created) -> bool {
     match created.state {
         State::Pending => {
@@ -179,11 +179,11 @@ fn leads(kind: Kind, decision: DecisionWord, state: State) -> bool {
     }
 }
 
-fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &Written) -> Request {
+fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &EventPayload) -> Request {
     let created = created.clone();
     let decision = decided_by_policy(created.state, created.digest, at, created.verdict.effect);
     let content = match written {
-        Written::Content(content) => Some(content.clone()),
+        EventPayload::Content(content) => Some(content.clone()),
         _ => None,
     };
     Request {
@@ -246,14 +246,20 @@ fn decided_by_policy(state: State, digest: Digest, at: Time, effect: Effect) -> 
     })
 }
 
-/// One live vote per person; a replacement on the table voids every vote before it.
-fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at: Time, written: &Written) {
+/// One live vote per person. A replacement voids every vote before it.
+fn cast(
+    request: &mut Request,
+    vote: &Vote,
+    proposal: Option<&ProposalMeta>,
+    at: Time,
+    written: &EventPayload,
+) {
     if let Some(ProposalMeta { by, word, digest, ruling }) = proposal {
         if let Some(ruling) = ruling {
             raise(request, ruling);
         }
         let content = match written {
-            Written::Later(payload) => payload.proposal.clone().map(Arc::new),
+            EventPayload::Later(payload) => payload.proposal.clone().map(Arc::new),
             _ => None,
         };
         request.votes.clear();
@@ -271,7 +277,7 @@ fn cast(request: &mut Request, vote: &Vote, proposal: Option<&ProposalMeta>, at:
     request.votes.push(vote.clone());
 }
 
-/// INVARIANT: risk and needs never fall. Where a replacement needs more, so does everybody who would be asked next.
+/// INVARIANT: risk and needs never fall. What a replacement needs, every later escalation needs too.
 fn raise(request: &mut Request, ruling: &Ruling) {
     request.risk = request.risk.max(ruling.risk);
     let needs = request.needs.raised(&ruling.needs);
@@ -302,12 +308,12 @@ fn enter(request: &mut Request, state: State) {
     request.material = request.version;
 }
 
-/// Puts a stored payload back where it belongs on a stored request.
-pub fn attach(request: &mut Request, version: u32, written: &Written) {
+/// Adds a stored payload to a stored request.
+pub fn attach(request: &mut Request, version: u32, written: &EventPayload) {
     match written {
-        Written::Nothing => {}
-        Written::Content(content) => request.content = Some(content.clone()),
-        Written::Later(payload) => {
+        EventPayload::Nothing => {}
+        EventPayload::Content(content) => request.content = Some(content.clone()),
+        EventPayload::Later(payload) => {
             let shared = payload.proposal.clone().map(Arc::new);
             if let Some(proposal) = request.proposal.as_mut().filter(|proposal| proposal.version == version) {
                 proposal.content.clone_from(&shared);

@@ -1,4 +1,4 @@
-//! The stop switch: what is frozen is not allowed, approved or claimed until an admin lifts it.
+//! Freezes: what is frozen is not allowed, approved or claimed until an admin lifts the freeze.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::{
     AdminRefusal, Directory, Effect, FreezeId, Refusal, Time, Verdict, valid_name, valid_tool, visible,
 };
 
-/// What is stopped, by whom and why. Without agent and tool it is everything.
+/// A freeze: what is stopped, by whom and why. Without agent and tool it stops everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Freeze {
@@ -48,12 +48,12 @@ impl Freeze {
         }
     }
 
-    /// Why a command about it is refused.
+    /// The refusal of a command that is frozen.
     pub(crate) fn refusal(&self) -> Refusal {
         Refusal::Frozen { covered: self.covered(), by: self.by.clone(), reason: self.reason.clone() }
     }
 
-    /// What would have passed is held instead, and says why.
+    /// A request that policy would allow is held instead, with this reason.
     pub(crate) fn holds(&self, verdict: Verdict) -> Verdict {
         let reason = format!("`{}` froze {}: {}", self.by, self.covered(), self.reason);
         Verdict {
@@ -78,7 +78,7 @@ impl Directory {
         if reason.is_empty() || reason.len() > REASON || !reads {
             return Err(AdminRefusal::BadReason(REASON));
         }
-        // One that no call can match would stop nothing.
+        // A freeze that no call can match would stop nothing.
         if freeze.agent.as_deref().is_some_and(|agent| !valid_name(agent)) {
             return Err(AdminRefusal::BadName { field: "agent" });
         }

@@ -1,4 +1,4 @@
-//! Standing yeses: what a person said in advance and how far it reaches, and what policy lets be learned from approvals.
+//! Grants: what a person allowed in advance, and the trust that approvals earn.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     Actor, AdminCommand, Context, GrantId, KeyId, Kind, RequestId, Risk, SessionId, Submit, Time,
-    decide::Behind,
+    decide::BarredApprovers,
 };
 
-/// A standing, scoped, revocable yes that one person gave in advance.
+/// A scoped, revocable approval that one person gave in advance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Grant {
@@ -22,7 +22,7 @@ pub struct Grant {
     pub agent: String,
     /// For which tool.
     pub tool: String,
-    /// Under which policy; under any other it is void.
+    /// The policy it was given under. It is void under any other.
     pub policy: String,
     /// How far it reaches.
     pub scope: Scope,
@@ -31,7 +31,7 @@ pub struct Grant {
     /// When it was given.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Time,
-    /// It cannot be used from here on.
+    /// The time from which it cannot be used.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub expires_at: Time,
     /// The request that it was given with.
@@ -44,7 +44,7 @@ pub struct Grant {
     pub session: Option<SessionId>,
 }
 
-/// How far a standing yes reaches. What it is compared with is kept beside it, as a [`GrantKey`].
+/// The scope of a grant. What calls are compared with is kept beside it, as a [`GrantKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -66,7 +66,7 @@ pub enum Scope {
         /// The session.
         session: String,
     },
-    /// Commands of one form: the same words, and other files of the agent's folder in the place of those that are named.
+    /// Commands of one form: the same words, and other files of the agent's folder in place of the named ones.
     Template {
         /// Only in this session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub enum Scope {
     },
 }
 
-/// A standing yes that is to be given with a vote.
+/// A grant that a vote asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGrant {
     /// Its identifier.
@@ -89,7 +89,7 @@ pub struct NewGrant {
     pub key: Option<GrantKey>,
 }
 
-/// What calls are compared with to see whether a standing yes covers them. Stored, never ledgered: it tells of arguments.
+/// What calls are compared with. Stored, never ledgered, because it reveals arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantKey {
     /// Keyed digest of the one call.
@@ -98,30 +98,30 @@ pub enum GrantKey {
     Pattern(std::sync::Arc<str>),
 }
 
-/// What policy lets be learned: after so many approvals of the same, nobody is asked any more.
+/// The trust that policy offers: after enough approvals of the same call, it passes without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustTerms {
-    /// The rules that offer it, as they are written into the verdict.
+    /// The rules that offer it, as recorded in the verdict.
     pub rule: String,
-    /// So many approvals by people.
+    /// The number of approvals that are needed.
     pub after: u32,
     /// JSON pointers to what must be equal; the whole arguments when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<Vec<String>>,
-    /// Arguments of this call that policy calls cosmetic: they are not compared.
+    /// Arguments of this call that policy calls cosmetic. They are not compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cosmetic: Vec<String>,
-    /// Bound to the folder of the request. Version 0.2 did not bind trust, so what it learned is not comparable.
+    /// Bound to the folder of the request. Version 0.2 did not bind trust, so its trust does not count.
     #[serde(default, skip_serializing_if = "crate::admin::is_false")]
     pub bound: bool,
 }
 
-/// Why a standing yes ended, where it was not taken back by a person.
+/// Why a grant ended without a person revoking it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum GrantEnd {
-    /// It was given by version 0.2 on a command, without regard to the folder.
+    /// Version 0.2 gave it on a command, without regard to the folder.
     Upgrade,
 }
 
@@ -134,13 +134,13 @@ impl GrantEnd {
     }
 }
 
-/// The standing yes that let a request through.
+/// The grant that let a request through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GrantUsed {
     /// Its identifier.
     pub id: GrantId,
-    /// Whose yes it is. Version 0.2 did not write it down.
+    /// The person who gave it. Version 0.2 did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -153,16 +153,15 @@ pub struct TrustOffer {
     pub terms: TrustTerms,
     /// Keyed digest of what must be equal. Stored, never ledgered.
     pub key: [u8; 32],
-    /// Whether this request may claim it. What an agent says of itself can take that away; a no to it counts all the same.
+    /// Whether this request may use the trust. What an agent reports about itself can rule that out. A deny of it
+    /// counts anyway.
     pub usable: bool,
 }
 
 impl GrantUsed {
     /// Whose it is, in words.
     pub fn whose(&self) -> String {
-        self.by
-            .as_ref()
-            .map_or_else(|| "a standing approval".to_owned(), |by| format!("{by}'s standing approval"))
+        self.by.as_ref().map_or_else(|| "a grant".to_owned(), |by| format!("{by}'s grant"))
     }
 }
 
@@ -171,16 +170,16 @@ impl Grant {
     pub const MOST_USES: u32 = 10_000;
     /// Longest life of one.
     pub const LONGEST: Duration = Duration::from_hours(30 * 24);
-    /// Above this, every call is looked at: neither standing yeses nor trust count.
+    /// Above this risk, a person sees every call: grants and trust do not count.
     pub const RISK: Risk = Risk::Medium;
 }
 
-/// The folder that a call is made in, as its context says. It binds standing yeses and trust; a call without one is in none.
+/// The folder of a call, as its context says. Grants and trust are bound to it. A call without a folder is in none.
 pub fn folder(context: &Map<String, Value>) -> Option<&Value> {
     context.get("cwd")
 }
 
-/// The standing yes that lets this request through, if one does: it counts as the vote of whoever gave it, today.
+/// The grant that lets this request through, if there is one. It counts as today's vote of the person who gave it.
 pub(crate) fn granted<'a>(submit: &Submit, agent: &str, cx: &Context<'a>) -> Option<(&'a Grant, u32)> {
     submit.grants.iter().find_map(|id| {
         let grant = cx.directory.grants.get(id)?;
@@ -194,11 +193,11 @@ fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'
         Scope::Session { session } | Scope::Template { session: Some(session) } => {
             *session == submit.terms.session
         }
-        // Arguments were compared before, and neither they nor what they were compared with can change.
+        // Arguments were compared earlier, and neither side can change.
         Scope::Exact { .. } | Scope::Pattern { .. } | Scope::Template { session: None } => true,
     };
     let on_behalf_of = submit.terms.on_behalf_of.as_deref();
-    let behind = Behind { agent, since: cx.now, on_behalf_of, author: None };
+    let behind = BarredApprovers { agent, since: cx.now, on_behalf_of, author: None };
     in_scope
         && grant.agent == agent
         && Some(grant.tool.as_str()) == submit.content.body.tool()
@@ -209,13 +208,13 @@ fn usable(grant: &Grant, used: u32, submit: &Submit, agent: &str, cx: &Context<'
         && behind.enough(&submit.needs, &BTreeSet::from([grant.by.as_str()]), cx.directory)
 }
 
-/// Whether anything but a person's look at this very call may let it through.
+/// Whether a grant or trust may let it through, instead of a person who sees this call.
 pub(crate) fn may_stand(kind: Kind, risk: Risk) -> bool {
     kind == Kind::Action && risk <= Grant::RISK
 }
 
 impl crate::Request {
-    /// Whether this vote may come with a standing yes, and which one that makes.
+    /// Checks whether this vote may come with a grant, and makes it.
     pub(crate) fn remember(
         &self,
         new: &NewGrant,
@@ -231,10 +230,7 @@ impl crate::Request {
             return no("", "only the plain approval of an action can be remembered");
         };
         if !may_stand(self.kind, self.risk) {
-            return no(
-                "",
-                "what has high or critical risk is looked at every time: decide this request alone",
-            );
+            return no("", "a call of high or critical risk cannot be remembered: decide this request alone");
         }
         if cx.directory.policy.as_ref().is_some_and(|active| *active != self.verdict.policy) {
             return no("", "the policy has changed since this request was made: decide this request alone");
@@ -245,7 +241,7 @@ impl crate::Request {
         if !alone {
             return no(
                 "",
-                "this needs more than your yes, so yours cannot stand for it: decide this request alone",
+                "this needs more than your approval, so it cannot be remembered: decide this request alone",
             );
         }
         if !(1..=Grant::MOST_USES).contains(&new.uses) {

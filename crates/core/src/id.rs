@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 #[error("not an identifier of the form `{0}` followed by 26 characters of 0-9 and a-v")]
 pub struct IdError(&'static str);
 
-/// Sixteen bytes in the alphabet of base32hex, five bits a letter and the last three alone. Every record has many, so this
-/// is worth a loop of its own.
+/// Encodes sixteen bytes as base32hex, five bits a letter and three in the last. Every record has many ids, so this
+/// loop is hand-written.
 fn letters(bytes: [u8; 16]) -> [u8; 26] {
     let mut text = [0; 26];
     let (mut rest, mut bits, mut next) = (0_u32, 0, bytes.into_iter());
@@ -65,7 +65,7 @@ macro_rules! id {
             fn from_str(text: &str) -> Result<Self, IdError> {
                 let error = IdError($prefix);
                 let rest = text.strip_prefix($prefix).ok_or(error)?;
-                // One spelling per identifier: upper case would decode too, and two names for one thing is one too many.
+                // One spelling per identifier: upper case would decode too, and give one thing two names.
                 if rest.len() != 26 || rest.bytes().any(|b| b.is_ascii_uppercase()) {
                     return Err(error);
                 }
@@ -112,7 +112,7 @@ id!(
     "key_"
 );
 id!(
-    /// A standing yes.
+    /// A grant.
     GrantId,
     "grt_"
 );

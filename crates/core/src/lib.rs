@@ -1,7 +1,7 @@
-//! Words and life cycle of a request: plain data and plain functions, without I/O, clock or randomness of their own.
+//! The vocabulary and life cycle of a request: plain data and plain functions, without I/O, clock or randomness.
 //!
-//! A command and the request it speaks of go into [`apply`]; out comes at most one [`Event`] (one ledger entry, one
-//! new version) and an answer. [`evolve`] folds events back into a [`Request`], so state can always be rebuilt.
+//! A command and its request go into [`apply`]. It returns at most one [`Event`] (one ledger entry, one new version)
+//! and an answer. [`evolve`] folds events back into a [`Request`], so state can always be rebuilt.
 #![cfg_attr(
     not(test),
     deny(
@@ -52,21 +52,21 @@ fn text(form: &str) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(form)).into()
 }
 
-pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, Expected, SignIn};
+pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, ExpectedPolicy, SignIn};
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
 pub use command::{
-    Actor, Auth, Cancel, Claim, Claimed, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report,
-    ReportStatus, Resolve, Revoke, StepUp, Submit, WeakKey,
+    Actor, Auth, Cancel, Claim, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report, ReportStatus,
+    Resolve, Revoke, StepUp, Submit, UnverifiedReviewer, WeakKey,
 };
 pub use coverage::{Coverage, Part};
 pub use create::{Create, IDENTITY, Limits, Spec, Terms, duration};
 pub use digest::Digest;
-pub use directory::{Agent, Directory, Key, Person, Voided};
+pub use directory::{Agent, Directory, Key, Person, VoidedCredential};
 pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};
 pub use door::{AnswerBack, Door, HOOK_PROGRAM, Origin};
-pub use event::{Created, Event, Payload, ProposalMeta, Ruling, Written};
+pub use event::{Created, Event, EventPayload, Payload, ProposalMeta, Ruling};
 pub use evolve::{EvolveError, attach, evolve};
 pub use freeze::Freeze;
 pub use grant::{Grant, GrantEnd, GrantKey, GrantUsed, NewGrant, Scope, TrustOffer, TrustTerms, folder};

@@ -1,6 +1,6 @@
-//! Names of principals and teams: what a name may look like, and which names a reader could take for another.
+//! Names of principals and teams: which are valid, and which look alike.
 
-/// Whether a name is fit for a principal or a team: short, printable, without spaces or tricks.
+/// Whether a name is valid for a principal or a team: short, printable, without spaces.
 pub fn valid_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._@+-:/".contains(&byte);
     (1..=128).contains(&name.len())
@@ -14,7 +14,7 @@ pub fn valid_tool(name: &str) -> bool {
     (1..=200).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// What a hurried reader sees of a name: case, separators and characters that look alike make no difference.
+/// What a hurried reader sees: case, separators and look-alike characters make no difference.
 pub fn skeleton(name: &str) -> String {
     let mut seen = String::with_capacity(name.len());
     for character in name.chars().filter(|character| !"._@+-:/".contains(*character)) {
@@ -38,7 +38,7 @@ pub fn skeleton(name: &str) -> String {
     seen
 }
 
-/// Whether two names count as one person: they are equal, or a reader could take one for the other.
+/// Whether two names count as one person: they are equal or look alike.
 pub fn alike(one: &str, other: &str) -> bool {
     one == other || skeleton(one) == skeleton(other)
 }

@@ -1,4 +1,4 @@
-//! Whose yes is needed: any of several alternatives, each a list of seats that different people must fill.
+//! Needs: any of several alternatives, each a list of seats that different people must fill.
 
 mod join;
 
@@ -17,7 +17,7 @@ use crate::{Directory, names::skeleton};
 pub struct Needs {
     /// One of these must be met.
     pub any: Vec<AllOf>,
-    /// Whoever owns, ordered or edited the request cannot approve it.
+    /// The owner of the agent, the person it acts for and the author of the edit cannot approve it.
     pub four_eyes: bool,
     /// A stronger proof of presence that each approving vote must carry.
     #[cfg_attr(feature = "openapi", schema(required = true))]
@@ -32,21 +32,21 @@ pub struct AllOf {
     pub all: Vec<Seat>,
 }
 
-/// So many people, of one team or of any.
+/// A number of people, of one team or of any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Seat {
     /// How many.
     pub people: u32,
-    /// Of which team; of any when null.
+    /// The team. Any when null.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub team: Option<String>,
 }
 
-/// Who is asked next when nobody decided in time, and for how long.
+/// Who is asked next when no decision is made in time, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
-    /// Whose yes is needed from then on.
+    /// The needs from then on.
     pub needs: Needs,
     /// Time for deciding.
     pub expires_in: Duration,
@@ -70,7 +70,7 @@ impl Escalation {
 }
 
 impl Default for Needs {
-    /// One reviewer, whoever it is.
+    /// Any one reviewer.
     fn default() -> Self {
         Self {
             any: vec![AllOf { all: vec![Seat { people: 1, team: None }] }],
@@ -81,14 +81,14 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// What meets both, written as it is now where the other side demands nothing new.
+    /// The needs that meet both. Written as this side is, if the other demands nothing new.
     #[must_use]
     pub fn raised(&self, other: &Self) -> Self {
         let joined = self.join(other);
         if joined == self.normal() { self.clone() } else { joined }
     }
 
-    /// What is needed after these: other people, but no weaker proof and no fewer eyes.
+    /// The needs after these: other people may be asked, but step-up and four eyes never get weaker.
     fn following(self, before: &Self) -> Self {
         Self {
             four_eyes: self.four_eyes || before.four_eyes,
@@ -105,7 +105,7 @@ impl Needs {
 
     /// Whether these people, all of them approving, are enough. `least` is a floor on their number.
     pub fn met(&self, approvers: &BTreeSet<&str>, least: usize, directory: &Directory) -> bool {
-        // Names that a reader could take for one another are one person, who has the seats of each.
+        // Names that look alike are one person, who has the seats of each.
         let mut each: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for name in approvers {
             if let Some(person) = directory.person(name, crate::Role::Reviewer) {
@@ -120,7 +120,7 @@ impl Needs {
 impl AllOf {
     /// Whether every seat can be given to a different person: a maximum matching by augmenting paths.
     fn filled_by(&self, people: &[&BTreeSet<String>]) -> bool {
-        // More seats than people cannot be filled, and need not be laid out.
+        // More seats than people cannot be filled, so they are not laid out.
         let wanted: u64 = self.all.iter().map(|seat| u64::from(seat.people)).sum();
         if wanted > people.len() as u64 {
             return false;
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_seat_is_moved_when_that_lets_everybody_sit() {
-        // Taken in order, ann would block the finance seat that only she can... legal first: only moving works.
+        // Taken in order, ann takes finance. Only she can take legal, so she must be moved.
         let who = directory(&[("ann", &["finance", "legal"]), ("bob", &["finance"])]);
         let both = needs(&[&[(1, Some("finance")), (1, Some("legal"))]]);
         assert!(both.met(&["ann", "bob"].into(), 0, &who));

@@ -1,4 +1,4 @@
-//! "Let NAME work in DIR?": a question of the hook program whose yes opens a folder to its agent.
+//! "Let NAME work in DIR?": a question of the hook program. Approving it opens a folder to the agent.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use crate::{
     Refusal, Request, Role, State, Time, roots,
 };
 
-/// Where the hook program says, in the context of such a question, which folder it is about.
+/// The context field that names the folder of such a question.
 pub const OPEN_FOLDER: &str = "open_folder";
 
-/// A no is not asked about again within this.
+/// How long a deny keeps the same question from being asked again.
 const A_DAY: Duration = Duration::from_hours(24);
 
-/// Folders whose content anybody on the machine can make, or that do not last.
+/// Folders that any user of the machine can write to, or that do not last.
 const PASSING: [&str; 6] =
     ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp", "/var/folders"];
 
-/// What is asked. The words are Placet's own: an agent chooses the folder and nothing else.
+/// The question. Placet writes it: the agent chooses the folder and nothing else.
 pub fn opening(agent: &str, folder: &str) -> Body {
     Body::Confirmation(Confirmation {
         message: format!("Let {agent} work in {folder}?"),
@@ -49,12 +49,12 @@ pub fn check_opening(directory: &Directory, agent: &str, folder: &str) -> Result
     Ok(())
 }
 
-/// Whether a folder is another one, or lies in it.
+/// Whether the first folder is the second one, or lies in it.
 fn within(folder: &str, root: &str) -> bool {
     folder.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The folder that a yes to this question would open. Questions of other doors, and questions in other words, open none.
+/// The folder that approving this question opens. None for questions of other doors, or in other words.
 pub(crate) fn opens<'a>(
     source: &str,
     agent: &str,
@@ -71,7 +71,7 @@ impl Request {
         opens(&self.source, &self.agent, &content.body, &content.context)
     }
 
-    /// Whether a person said no to opening a folder, within the last day.
+    /// Whether a person refused to open the folder within the last day.
     pub fn is_no_for_today(&self, now: Time) -> bool {
         let said = self.decision.as_ref().filter(|decision| !decision.by.is_empty());
         self.state == State::Denied
@@ -80,8 +80,8 @@ impl Request {
     }
 }
 
-/// What a yes of this person to this request changes besides the request: the folder that it opens. Refused where this person
-/// may not open folders to the agent.
+/// What this person's approval also changes: it opens the folder. Refused if this person may not open folders to the
+/// agent.
 pub(crate) fn opened(
     request: &Request,
     actor: &Actor,
@@ -91,7 +91,7 @@ pub(crate) fn opened(
     let (agent, directory) = (&request.agent, cx.directory);
     let theirs = directory.owner(agent) == Some(&*actor.name);
     let admin = directory.person(&actor.name, Role::Admin).is_some();
-    // Nobody in particular owns nothing.
+    // The open reviewer owns no agent.
     if actor.auth == Auth::Open || !(theirs || admin) {
         return Err(Refusal::NotOwner(agent.clone()));
     }
@@ -109,7 +109,7 @@ pub(crate) fn opened(
     Ok(Some(Box::new(event)))
 }
 
-/// Whether this vote was the last one needed for a yes.
+/// Whether this vote approved the request.
 pub(crate) fn is_yes(event: &Event) -> bool {
     matches!(event, Event::Decided { state: State::Approved, .. })
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What will happen, in the form that suits it. Every text in it is drawn by the rule of [`crate::show`]: a line end is
-/// `\\n`, a backslash is doubled, and nothing hidden is left.
+/// What will happen, in the form that suits the call. Every text in it is drawn by [`crate::show`]: a line end is
+/// `\\n`, a backslash is doubled, and nothing is hidden.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -12,7 +12,8 @@ pub enum Preview {
     Shell {
         /// The text that the shell will be given.
         command: String,
-        /// Whether only a person can say what it does; then `commands` is a best effort.
+        /// Whether the analysis cannot tell what the command does. Then `commands` is a best effort, and a person
+        /// must read it.
         opaque: bool,
         /// Why it is opaque.
         why: Option<String>,
@@ -20,7 +21,7 @@ pub enum Preview {
         commands: Vec<ShellCommand>,
         /// The working directory, if an argument names one.
         cwd: Option<String>,
-        /// The working directory as the agent says, which nobody checked. Only where no argument may name another one.
+        /// The working directory as the agent says it, unchecked. Only where no argument may name another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         claimed_cwd: Option<String>,
     },
@@ -81,7 +82,7 @@ pub enum Preview {
         currency: String,
         /// Who gets it.
         to: String,
-        /// Further arguments that name an account, by name and value; whose account it is, they do not say.
+        /// Further arguments that name an account, by name and value. They do not say whose account it is.
         #[serde(default)]
         accounts: Vec<(String, String)>,
         /// What it is for.
@@ -104,7 +105,7 @@ pub enum Preview {
         /// More about it.
         details: Option<String>,
     },
-    /// Nothing special: show the fields. Types that a reader does not know are this one to it.
+    /// No special preview: show the fields. Readers treat unknown types as this one.
     #[default]
     #[serde(other)]
     Json,
@@ -177,7 +178,7 @@ pub struct PlanStep {
     pub optional: bool,
 }
 
-/// Something to look at twice.
+/// A warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Warning {
@@ -200,7 +201,7 @@ pub enum WarningCode {
     MixedScript,
     /// A value that is longer than a screen.
     Long,
-    /// More values than anybody reads.
+    /// More values than a person reads.
     Many,
     /// Values inside values inside values.
     Deep,
@@ -210,15 +211,15 @@ pub enum WarningCode {
     OpaqueShell,
     /// SQL or a patch that cannot be taken apart.
     Opaque,
-    /// Rows are changed or deleted without a condition that means anything.
+    /// Rows are changed or deleted without a real condition.
     EveryRow,
-    /// Policy lets it pass as reading, and it does more.
+    /// Policy treats it as reading, but it does more.
     Contradiction,
     /// A character that is drawn over another one.
     Overlay,
     /// What was asked has been erased.
     Erased,
-    /// One that this reader does not know.
+    /// A code that this reader does not know.
     #[serde(other)]
     Other,
 }

@@ -1,4 +1,4 @@
-//! Why a command was not applied: values, each with a stable code, never an error of the storage.
+//! Why a command was refused: values with stable codes, never storage errors.
 
 use crate::GrantId;
 
@@ -8,7 +8,7 @@ use crate::GrantId;
 pub struct Invalid {
     /// JSON pointer to the field, empty for the whole body.
     pub pointer: String,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to correct it.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl Invalid {
 /// Why a command was refused. The request is left as it is, or has just expired.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is no such request for this caller: absent and foreign look alike.
+    /// There is no such request for this caller. A request of another principal looks the same.
     #[error("no such request")]
     NotFound,
     /// The decision, the edit or the answer does not fit the request.
@@ -43,41 +43,43 @@ pub enum Refusal {
     /// A reviewer took the approval back.
     #[error("the approval was revoked")]
     Revoked,
-    /// The digest is not the one that stands on the request now.
-    #[error("the digest is not the one on the request now: read it again and decide on what it says")]
+    /// The digest is not the current one of the request.
+    #[error("the digest is not the current one of the request: read the request again, then decide")]
     StaleDigest,
     /// Digest, needs or state changed since that version.
-    #[error("the request changed since that version: read it again and decide on what it says")]
+    #[error("the request has changed since that version: read it again, then decide")]
     StaleVersion,
-    /// Four eyes: this person stands behind the request or wrote the edit.
-    #[error("four eyes are needed: whoever owns, ordered or edited this cannot approve it")]
+    /// Four eyes: this person owns the agent, ordered the action or wrote the edit.
+    #[error(
+        "four eyes are needed: the owner of the agent, the person it acts for and the author of the edit cannot approve"
+    )]
     SelfApproval,
     /// The decision needs a stronger proof of presence.
     #[error("approving this needs the step-up `{0}`")]
     StepUpRequired(String),
-    /// Not one of the people whose vote counts here.
+    /// This person's vote does not count here.
     #[error("this person's vote does not count here: the request asks for other people or teams")]
     NotEligible,
-    /// A yes would open a folder to this agent, which is for its owner and for admins.
+    /// Approving would open a folder to this agent, which only its owner and admins may do.
     #[error(
-        "a yes would open a folder to `{0}`, and this person neither owns that agent nor is an admin: nothing was opened"
+        "approving would open a folder to `{0}`, which only the agent's owner and admins may do: nothing was opened"
     )]
     NotOwner(String),
-    /// Somebody else holds the permit.
+    /// The permit is held by another claimant.
     #[error("the permit is already claimed")]
     AlreadyClaimed,
-    /// There is nothing to claim, take back or withdraw.
+    /// There is nothing to claim, revoke or cancel.
     #[error("the request is not approved, or its approval has no permit")]
     NotApproved,
     /// The deadline for claiming has passed.
     #[error("the approval was not claimed in time")]
     Lapsed,
-    /// Whoever claims cannot run it as it was allowed.
+    /// The claimant cannot run it as it was allowed.
     #[error(
         "it was allowed confined, which only the hook program of an agent that is marked for it can do: ask again"
     )]
     Unconfined,
-    /// Not the permit that was given out.
+    /// The permit is another one than the claimed one.
     #[error("that is not the permit of this request")]
     WrongPermit,
     /// Nothing is claimed, so there is nothing to report.
@@ -107,19 +109,19 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
-    /// Nobody knows what has expired.
+    /// While the clock is behind the ledger, deadlines cannot be judged.
     #[error(
-        "the server's clock is behind its ledger, so nothing is approved or claimed until it is set right"
+        "the server's clock is behind its ledger, so nothing is approved or claimed until the clock is corrected"
     )]
     ClockBehind,
-    /// Another policy is in force than the one that was asked; the gate asks again.
-    #[error("the policy changed in this moment: try again")]
+    /// The policy in force has changed since the request was judged. The gate judges again.
+    #[error("the policy has just changed: try again")]
     PolicyChanged,
     /// Another command of the same atomic unit was refused.
     #[error("not applied: another decision of the same atomic batch was refused")]
     NotApplied,
-    /// Too late to take an approval back, and what was said in advance with it goes on.
-    #[error("{refusal}; the standing approval {grant} that was given with it stays: revoke that as well")]
+    /// Too late to revoke the approval. The grant that was given with it stays in force.
+    #[error("{refusal}; the grant {grant} that was given with it stays: revoke that as well")]
     GrantStays {
         /// Why it is too late.
         refusal: Box<Self>,

@@ -1,4 +1,4 @@
-//! A request as it stands: metadata that lives as long as the ledger, and content that can be erased.
+//! A request: metadata that lives as long as the ledger, and content that can be erased.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, Body, Claimed, Confine, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs,
-    ReportStatus, RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms,
+    Auth, Body, Confine, DecisionWord, Digest, Effect, Escalation, GrantId, KeyId, Kind, Needs, ReportStatus,
+    RequestId, Risk, SessionId, State, StepDecision, Time, TrustTerms, UnverifiedReviewer,
     event::{is_plain, plain},
 };
 
-/// A request as it stands. Fields marked `skip` come from the payloads table and may have been erased.
+/// A request. Fields marked `skip` come from the payloads table and may have been erased.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Its identifier.
@@ -26,7 +26,7 @@ pub struct Request {
     pub state: State,
     /// What is asked for.
     pub kind: Kind,
-    /// Who asks: the principal, whichever of its keys was used.
+    /// The agent that asks: the principal, whichever of its keys was used.
     pub agent: String,
     /// The agent's session.
     pub session: String,
@@ -54,7 +54,7 @@ pub struct Request {
     pub proposal: Option<Proposal>,
     /// The outcome, once there is one.
     pub decision: Option<Decision>,
-    /// Who was asked by name, when somebody reassigned it.
+    /// The people or teams that were asked by name, after a reassignment.
     pub asked: Vec<String>,
     /// When it was made.
     pub created_at: Time,
@@ -70,27 +70,27 @@ pub struct Request {
     pub report_by: Option<Time>,
     /// The claim, once there is one.
     pub claim: Option<ClaimState>,
-    /// What became of it.
+    /// The result.
     pub outcome: Option<OutcomeState>,
-    /// Through which door it came.
+    /// The door it came by.
     #[serde(default = "plain", skip_serializing_if = "is_plain")]
     pub source: String,
-    /// What the agent claimed of the risk.
+    /// The risk that the agent stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Risk>,
-    /// Who is asked next, and after them. Four eyes and step-up never fall along the way.
+    /// Who is asked next, in order. Four eyes and step-up never get weaker along the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<Escalation>,
-    /// Who was asked before and did not decide in time. Their no still counts.
+    /// Who was asked before and did not decide in time. They can still deny.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Needs>,
     /// What its approval teaches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustTerms>,
-    /// The standing yes that let it through.
+    /// The grant that let it through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantId>,
-    /// Whose yes that is. Version 0.2 did not write it down.
+    /// The person who gave the grant. Version 0.2 did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted_by: Option<String>,
     /// What the agent wrote. `None` once erased.
@@ -111,13 +111,13 @@ pub struct Content {
     pub nonce: String,
 }
 
-/// What policy said, at once and without a person.
+/// The verdict of policy, at once and without a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// Allow, hold or deny.
     pub effect: Effect,
-    /// Of a call that is allowed: it may run only so confined.
+    /// If the call is allowed: how it must be confined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confine: Option<Confine>,
     /// The rule that decided.
@@ -128,7 +128,7 @@ pub struct Verdict {
     pub reasons: Vec<String>,
 }
 
-/// One reviewer's word on the digest they saw.
+/// One reviewer's vote on the digest they saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Vote {
     /// Who.
@@ -139,7 +139,7 @@ pub struct Vote {
     pub digest: Digest,
     /// When.
     pub at: Time,
-    /// How sure we are that it was them.
+    /// How the reviewer proved who they are.
     pub auth: Auth,
     /// Digest of the text that was shown to them, when the page said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,15 +214,15 @@ pub struct Decision {
     pub version: u32,
     /// The version whose payload holds the replacement, if one was approved.
     pub content_version: Option<u32>,
-    /// The replacement that was approved, if there was one.
+    /// The approved replacement, if there was one.
     #[serde(skip)]
     pub content: Option<Arc<ProposalContent>>,
     /// The deciding reviewer's reason.
     #[serde(skip)]
     pub reason: Option<String>,
-    /// What the client of a door without keys said about it.
+    /// The reviewer that the client of a door without keys names.
     #[serde(skip)]
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<UnverifiedReviewer>,
 }
 
 /// The claim of the permit: secrets only as hashes.
@@ -236,7 +236,7 @@ pub struct ClaimState {
     pub claimant: Option<Digest>,
 }
 
-/// What became of an executed action.
+/// The result of an executed action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeState {
     /// Succeeded or failed.
@@ -255,7 +255,7 @@ pub struct OutcomeState {
 }
 
 impl Request {
-    /// The digest that a vote must carry now: of the proposal if one is on the table, else of the request.
+    /// The digest that a vote must carry now: the proposal's if there is one, else the request's.
     pub fn current_digest(&self) -> Digest {
         self.proposal.as_ref().map_or(self.digest, |proposal| proposal.digest)
     }
@@ -270,7 +270,7 @@ impl Request {
         }
     }
 
-    /// The state that the next deadline leads to, if it has passed: pending again where somebody else is asked.
+    /// The state after the next deadline, if it has passed. Pending again if more people are asked.
     pub fn overdue(&self, now: Time) -> Option<State> {
         self.deadline().filter(|deadline| now >= *deadline)?;
         match self.state {
@@ -282,7 +282,7 @@ impl Request {
         }
     }
 
-    /// The state a reader sees: never `pending` past its deadline, whether or not the timer came by.
+    /// The state a reader sees: never `pending` past its deadline, even if the timer has not run yet.
     pub fn state_at(&self, now: Time) -> State {
         match self.state {
             State::Pending if now >= self.asked_at(now).1 => State::Expired,
@@ -291,8 +291,8 @@ impl Request {
         }
     }
 
-    /// Whose yes is needed at this moment and until when: who is asked next counts from the deadline before on,
-    /// whether or not the timer came by.
+    /// Whose yes is needed now, and until when. Each escalation step counts from the deadline before it, even if the
+    /// timer has not run yet.
     pub fn asked_at(&self, now: Time) -> (&Needs, Time) {
         let mut standing = (&self.needs, self.expires_at);
         if self.state == State::Pending {
@@ -306,8 +306,8 @@ impl Request {
         standing
     }
 
-    /// Whether it still waits, for a decision or for its permit to be claimed. Whoever asks for the same again can then
-    /// be given this one; of one that has no permit nobody could tell whether the approval was used.
+    /// Whether it still waits for a decision or a claim, so that the same create can be answered with it. Without a
+    /// permit, nothing would tell whether the approval was used.
     pub fn is_open(&self, now: Time) -> bool {
         match self.state_at(now) {
             State::Pending => true,
@@ -328,7 +328,7 @@ impl Request {
     /// The arguments that will run: the approved replacement, or what was proposed. `None` once erased.
     pub fn effective_arguments(&self) -> Option<&Map<String, Value>> {
         match &self.decision {
-            // An erased replacement must not fall back to what it replaced.
+            // If the replacement was erased, the original must not run in its place.
             Some(Decision { word: DecisionWord::Edit, content, .. }) => content.as_ref()?.arguments.as_ref(),
             _ => self.content.as_ref()?.body.arguments(),
         }

@@ -7,7 +7,7 @@ const MOST: usize = 32;
 /// Longest path, in bytes: what Linux takes.
 const LONGEST: usize = 4096;
 
-/// Folders that hold what no agent should have at its hands: whole systems, and everybody's home.
+/// Folders that are too wide for an agent: whole systems, and the folder of all homes.
 const TOO_WIDE: [&str; 23] = [
     "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "opt", "proc", "root", "run",
     "sbin", "sys", "usr", "var", "Users", "System", "Library", "tmp", "private", "export",
@@ -16,7 +16,7 @@ const TOO_WIDE: [&str; 23] = [
 /// Folders that hold keys, wherever they are.
 const KEYS: [&str; 6] = [".ssh", ".gnupg", ".aws", ".kube", ".azure", ".config"];
 
-/// Folders in their plain form, in order and once each; the refusal names the one that cannot be opened.
+/// Folders in plain form, sorted, without duplicates. The refusal names the folder that cannot be opened.
 pub(crate) fn checked(roots: &[String]) -> Result<Vec<String>, AdminRefusal> {
     if roots.len() > MOST {
         return Err(AdminRefusal::TooManyRoots(MOST));
@@ -34,22 +34,24 @@ fn one(root: &str) -> Result<String, AdminRefusal> {
     }
     let odd = |letter: char| "\\$`{}%~*?".contains(letter) || (letter != ' ' && !visible(letter));
     if root.chars().any(odd) {
-        return refuse("it has a character that programs read in more than one way");
+        return refuse("it has a character that programs can read differently");
     }
     let segments: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
     if segments.iter().any(|part| part.chars().all(|letter| letter == '.' || letter == ' ')) {
-        return refuse("it has `.` or `..` in it: write where it leads");
+        return refuse("it contains `.` or `..`: write the plain path");
     }
     match segments.as_slice() {
         [] => refuse("it is the whole machine"),
-        [one] if TOO_WIDE.contains(one) => refuse("it holds a system, or everybody's home: name one project"),
-        // Memory that is shared as files, which tests work in.
+        [one] if TOO_WIDE.contains(one) => {
+            refuse("it holds a whole system, or all home folders: name one project")
+        }
+        // Shared memory as files, where tests work.
         ["dev", "shm", _, ..] => Ok(format!("/{}", segments.join("/"))),
         ["etc" | "proc" | "sys" | "dev" | "run" | "boot" | "bin" | "sbin" | "lib" | "lib64", ..]
         | ["var", "lib" | "run" | "log" | "spool" | "cache"]
         | ["private", "etc" | "var" | "tmp"]
         | ["usr", "bin" | "sbin" | "lib" | "share" | "etc" | "local"] => {
-            refuse("it is a part of the system: name one project")
+            refuse("it is part of the system: name one project")
         }
         segments if segments.iter().any(|part| KEYS.contains(part)) => {
             refuse("keys and passwords are kept there")
@@ -67,8 +69,8 @@ impl Directory {
         self.agents.get(agent).map_or(&[], |agent| &agent.roots)
     }
 
-    /// Whether what this agent asks through this door may be allowed confined: a person marked the agent for it, and the hook
-    /// program asks, which hands the call to `placet run`.
+    /// Whether this agent's calls through this door may be allowed confined: the agent is marked for it, and the hook
+    /// program asks, which can hand the call to `placet run`.
     pub fn confines(&self, agent: &str, source: &str) -> bool {
         Door::named(source).resolves_paths() && self.agents.get(agent).is_some_and(|agent| agent.confine)
     }

@@ -1,4 +1,4 @@
-//! One line of a queue: what a list of many requests needs of each. Every text in it can be shown as it is.
+//! One line of a queue: the fields that a list shows of each request. Every text in it can be shown as it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,16 +33,16 @@ pub struct Row {
     /// Equal on requests that ask for the same call; for reviewers, null for others.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub same: Option<String>,
-    /// action: equal on calls of the same tool whose arguments have the same names and types, whoever asks.
+    /// action: equal on calls of the same tool whose arguments have the same names and types, for any agent.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub shape: Option<String>,
-    /// What a vote must carry now: of the replacement if one is on the table, else of the request.
+    /// The digest that a vote must carry now: the replacement's if there is one, else the request's.
     pub digest: Digest,
     /// How far the votes are.
     pub votes: Tally,
     /// Whether an approving vote must carry the step-up code.
     pub needs_step_up: bool,
-    /// How many things there are to look at twice.
+    /// The number of warnings.
     pub warnings: u32,
     /// When it was made.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -53,29 +53,30 @@ pub struct Row {
     /// When it was decided.
     #[cfg_attr(feature = "openapi", schema(required = true, value_type = Option<String>, format = DateTime))]
     pub decided_at: Option<Time>,
-    /// By whom; empty when policy or a standing approval decided, or nobody has.
+    /// By whom; empty when policy or a grant decided, or nobody has.
     pub decided_by: Vec<String>,
-    /// The standing approval that let it pass.
+    /// The grant that let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantUsed>,
     /// What was decided.
     #[cfg_attr(feature = "openapi", schema(required = true))]
     pub decision: Option<DecisionWord>,
-    /// The agents above the one that asks, as it claims, outermost first.
+    /// The agents above the one that asks, as it states them, outermost first.
     pub lineage: Vec<String>,
-    /// By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy.
+    /// The door it came by, unless it is REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
+    /// proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What that door is, where it is more than a name.
+    /// What the door adds to its name, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// What waits together with a request: those of its group that the same agent asked for in the same session, by the same door.
+/// The requests that wait together: same group, same agent, same session, same door.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Together {
-    /// At most 20 of them, the request itself among them, in the order in which they were asked for.
+    /// At most 20 of them, this request included, in the order in which they were made.
     pub items: Vec<Row>,
     /// How many more there are; counted up to 100.
     pub more: u32,
@@ -87,6 +88,6 @@ pub struct Together {
 pub struct Tally {
     /// Approving votes on what is on the table.
     pub have: u32,
-    /// The fewest people whose yes could be enough.
+    /// The fewest people who can be enough.
     pub need: u32,
 }

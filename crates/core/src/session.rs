@@ -1,4 +1,4 @@
-//! Signing in: one-time links, passwords and sessions, as far as the directory knows of them.
+//! Signing in: one-time links, passwords and sessions, as the directory holds them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Actor, AdminCommand, AdminEvent, AdminRefusal, Directory, OPEN_REVIEWER, Role, SessionEnd, SessionId,
-    SignIn, Time, Via, Voided,
+    SignIn, Time, Via, VoidedCredential,
 };
 
 /// How long a one-time link works.
 pub const SIGN_IN_LINK: Duration = Duration::from_mins(15);
 
-/// Most sessions of one person. The oldest one ends when there would be one more.
+/// Most sessions of one person. A new one beyond that ends the oldest.
 const OF_PERSON: usize = 20;
 /// Most sessions that a directory holds.
 const MOST: usize = 100_000;
 
-/// A person signed in from one browser. What changes without an entry (secret, last use) is only in its row.
+/// A person who is signed in from one browser. The secret and the last use change without an entry, so they are only
+/// in its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Its identifier, which is not a secret.
@@ -35,11 +36,11 @@ pub struct Session {
     pub bound: Option<String>,
 }
 
-/// The roles of a session in the order in which they are used where any would do: who sees most of requests first.
+/// The order in which the roles of a session are used: the role that sees most requests first.
 const ROLES: [Role; 3] = [Role::Reviewer, Role::Auditor, Role::Admin];
 
 impl Directory {
-    /// A session that works now, as far as the ledger knows: not ended, not past its end, of a person who exists.
+    /// A session that is valid by the ledger: not ended, not expired, of a person who exists.
     pub fn live_session(&self, id: SessionId, now: Time) -> Option<&Arc<Session>> {
         let session = self.sessions.get(&id).filter(|session| now < session.expires_at)?;
         self.people.contains_key(&session.name).then_some(session)
@@ -53,12 +54,12 @@ impl Directory {
             && self.person(&actor.name, actor.role).is_some()
     }
 
-    /// The role in which a person acts where several would do.
+    /// The role in which a person acts when several would do.
     pub fn usual_role(&self, name: &str) -> Option<Role> {
         ROLES.into_iter().find(|role| self.person(name, *role).is_some())
     }
 
-    /// Whose sign-in this would be, if what is shown is good.
+    /// The person that this proof signs in, if the proof is good.
     pub fn signing_in(&self, proof: &SignIn, now: Time) -> Result<(&str, Via), AdminRefusal> {
         match proof {
             SignIn::Link(token) => {
@@ -109,7 +110,7 @@ impl Directory {
                 if !self.sessions.contains_key(id) {
                     return Err(AdminRefusal::NoSession);
                 }
-                // Whoever signs out said what they said. A session that is ended from elsewhere may be in other hands.
+                // After a sign-out the votes stay. A session that is ended from elsewhere may be in the wrong hands.
                 let voids = *why == SessionEnd::Revoked && !keep;
                 Ok(AdminEvent::SessionEnded { id: *id, why: *why, voids })
             }
@@ -117,7 +118,7 @@ impl Directory {
                 if !self.people.contains_key(name) {
                     return Err(AdminRefusal::NoPerson);
                 }
-                // What was compared must be what is stored: somebody may have set another in between.
+                // The stored hash must be the one that was compared: it may have changed in between.
                 if known.is_some() && self.passwords.get(name) != known.as_ref() {
                     return Err(AdminRefusal::BadCredentials);
                 }
@@ -127,7 +128,7 @@ impl Directory {
         }
     }
 
-    /// The sessions that end because of a command, which goes ahead: entries of their own, in the same transaction.
+    /// The sessions that a successful command ends: entries of their own, in the same transaction.
     pub fn ends_with(&self, command: &AdminCommand, now: Time) -> Vec<AdminEvent> {
         let of = |name: &str| -> Vec<&Arc<Session>> {
             let mut own: Vec<_> = self.sessions.values().filter(|session| session.name == *name).collect();
@@ -155,7 +156,7 @@ impl Directory {
     pub(crate) fn evolve_sign_in(&mut self, event: &AdminEvent, at: Time, secret: Option<[u8; 32]>) {
         match event {
             AdminEvent::LinkCreated { name, expires_at } => {
-                // Room for new ones: what expired goes when one comes.
+                // Expired sessions make room for new ones.
                 self.links.retain(|_, until| at < *until);
                 self.links.insert(name.clone(), *expires_at);
                 let Self { links, by_link, .. } = self;
@@ -180,15 +181,15 @@ impl Directory {
             }
             AdminEvent::SessionEnded { id, voids, .. } => {
                 if *voids {
-                    self.void(Voided::Session(*id), at);
+                    self.void(VoidedCredential::Session(*id), at);
                 }
                 self.sessions.remove(id);
             }
             AdminEvent::PasswordSet { name, voids } => {
                 if *voids {
-                    self.void(Voided::Password(name.clone()), at);
+                    self.void(VoidedCredential::Password(name.clone()), at);
                 }
-                // The hash is put in by whoever knows it.
+                // The caller adds the hash.
                 self.passwords.insert(name.clone(), Arc::from(""));
             }
             _ => {}
@@ -206,7 +207,7 @@ impl Directory {
         self.forget_link(name);
     }
 
-    /// Nobody is signed in, and no link works. Passwords stay.
+    /// Ends all sessions and links. Passwords stay.
     pub(crate) fn forget_sign_ins(&mut self) {
         self.sessions.clear();
         self.links.clear();

@@ -18,7 +18,7 @@ macro_rules! words {
             }
         }
 
-        // By hand: the derive does not see a `rename` that comes out of a macro, and would write the variants' names.
+        // Written by hand: the derive does not see a `rename` that comes out of a macro.
         #[cfg(feature = "openapi")]
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
@@ -64,7 +64,7 @@ words!(
 );
 
 words!(
-    /// What all reports of an agent come to.
+    /// The coverage over all reports of an agent.
     Covered {
         /// Every program that reported is seen whole.
         Complete = "complete",
@@ -114,7 +114,7 @@ words!(
         Succeeded = "succeeded",
         /// Executed, and it did not work.
         Failed = "failed",
-        /// Claimed, and nobody said what became of it.
+        /// Claimed, and not reported in time.
         Unknown = "unknown",
     }
 );
@@ -148,11 +148,11 @@ words!(
 );
 
 words!(
-    /// What policy says before any person is asked.
+    /// The verdict of policy, before any person is asked.
     Effect {
         /// Nobody needs to be asked.
         Allow = "allow",
-        /// Somebody must say yes.
+        /// A person must approve it.
         Hold = "hold",
         /// No.
         Deny = "deny",
@@ -160,7 +160,7 @@ words!(
 );
 
 words!(
-    /// In what a call that is allowed has to run.
+    /// How a call that is allowed must be confined.
     Confine {
         /// It changes the workspace and nothing else, and has no network: `placet run`.
         Workspace = "workspace",
@@ -198,7 +198,7 @@ words!(
         SignedOut = "signed_out",
         /// Ended from elsewhere: by the person, by an admin, by a new password, or for a newer session.
         Revoked = "revoked",
-        /// Its time was up, or nobody used it for too long.
+        /// It expired, or was not used for too long.
         Expired = "expired",
         /// There is no such person any more.
         PersonRemoved = "person_removed",

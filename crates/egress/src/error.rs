@@ -1,10 +1,10 @@
-//! What can go wrong on the way out.
+//! Errors of outgoing connections.
 
 use std::{io, net::SocketAddr};
 
 use crate::{BadUrl, Forbidden};
 
-/// Why nothing was sent, or why it is not known whether it arrived.
+/// Why nothing was sent, or why it is unknown whether the text arrived.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     /// The address cannot be called.
@@ -29,7 +29,7 @@ pub enum EgressError {
         /// What the system says.
         error: io::Error,
     },
-    /// Somebody answers, and does not speak WebSocket. A redirect ends here: it is never followed.
+    /// The other side answers, but does not speak WebSocket. A redirect ends here: it is never followed.
     #[error("{address} does not speak WebSocket: {error}")]
     Handshake {
         /// Where.
@@ -37,7 +37,7 @@ pub enum EgressError {
         /// What went wrong.
         error: String,
     },
-    /// The connection broke while the text was on its way.
+    /// The connection broke while the text was being sent.
     #[error("the connection to {address} broke: {error}")]
     Broken {
         /// Where.
@@ -45,7 +45,7 @@ pub enum EgressError {
         /// What went wrong.
         error: String,
     },
-    /// Nobody answers there, or not as HTTP has it.
+    /// The other side does not answer, or does not speak HTTP.
     #[error("cannot reach `{host}`: {error}")]
     Unreachable {
         /// The name.
@@ -53,7 +53,7 @@ pub enum EgressError {
         /// What went wrong.
         error: String,
     },
-    /// The call went out and the answer did not come whole: it is not known what became of it.
+    /// The call was sent and the answer is incomplete: the outcome is unknown.
     #[error("the answer of `{host}` broke off: {error}")]
     BrokenOff {
         /// The name.
@@ -61,7 +61,7 @@ pub enum EgressError {
         /// What went wrong.
         error: String,
     },
-    /// More than anybody wants to keep.
+    /// The answer is larger than the limit.
     #[error("`{host}` answers with more than {limit} bytes")]
     TooLarge {
         /// The name.
@@ -72,12 +72,12 @@ pub enum EgressError {
 }
 
 impl EgressError {
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::BadUrl(_) | Self::Forbidden(_))
     }
 
-    /// Whether nothing can have arrived at the other side.
+    /// Whether the text cannot have arrived.
     pub fn is_unsent(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
-//! The only way out: connections to addresses that were checked when they are connected to, and to no others.
+//! The only way out: connections to addresses that are checked at connection time, and to no others.
 //!
-//! A name is resolved once, every address it has is checked, and the connection is made to the very address that passed.
-//! There is no second lookup that could say something else, and nothing is followed to another place.
+//! A name is resolved once. Every address is checked, and the connection is made to the very address that passed.
+//! There is no second lookup that could differ, and redirects are not followed.
 
 mod error;
 mod lookup;
@@ -11,7 +11,7 @@ mod target;
 mod web;
 
 pub use error::EgressError;
-pub use lookup::{Resolve, Resolved, SystemResolver};
+pub use lookup::{Resolve, ResolveFuture, SystemResolver};
 pub use rules::{Forbidden, Rules};
 pub use socket::{Connection, Limits, Sockets};
 pub use target::{BadUrl, Target};

@@ -1,4 +1,4 @@
-//! What the addresses of a name are, looked up once and all of them checked.
+//! Resolves a name once, and checks all its addresses.
 
 use std::{
     future::Future,
@@ -12,13 +12,13 @@ use tokio::time::timeout;
 
 use crate::{EgressError, Rules, Target};
 
-/// What the addresses of a name are.
-pub type Resolved<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
+/// The addresses of a name, when they are known.
+pub type ResolveFuture<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// How names are looked up; tests bring their own.
+/// Resolves names. Tests use their own resolver.
 pub trait Resolve: std::fmt::Debug + Send + Sync {
     /// Every address of a name.
-    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a>;
+    fn resolve<'a>(&'a self, host: &'a str) -> ResolveFuture<'a>;
 }
 
 /// The system's resolver.
@@ -26,7 +26,7 @@ pub trait Resolve: std::fmt::Debug + Send + Sync {
 pub struct SystemResolver;
 
 impl Resolve for SystemResolver {
-    fn resolve<'a>(&'a self, host: &'a str) -> Resolved<'a> {
+    fn resolve<'a>(&'a self, host: &'a str) -> ResolveFuture<'a> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((host, 0)).await?;
             Ok(found.map(|address| address.ip()).collect())
@@ -34,8 +34,8 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Every address of the host, all of them checked. One bad one spoils them all: a name that leads to this machine and
-/// somewhere else is a trap.
+/// Every address of the host, all of them checked. One forbidden address refuses all of them: a name that leads to
+/// this machine and elsewhere is not trusted.
 pub(crate) async fn addresses(
     rules: &Rules,
     resolver: &dyn Resolve,
@@ -44,7 +44,7 @@ pub(crate) async fn addresses(
 ) -> Result<Vec<SocketAddr>, EgressError> {
     let found = match target.literal() {
         Some(address) => vec![address],
-        // Agents listen on one of the two or on both. No resolver is asked what this machine is.
+        // Agents listen on IPv4, IPv6 or both. `localhost` is never looked up.
         None if target.host() == "localhost" => {
             vec![IpAddr::V6(Ipv6Addr::LOCALHOST), IpAddr::V4(Ipv4Addr::LOCALHOST)]
         }

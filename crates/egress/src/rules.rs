@@ -10,8 +10,8 @@ pub enum Forbidden {
     /// The host is neither this machine nor on the list.
     #[error("`{0}` is neither this machine nor listed in `doors.callback_hosts`")]
     Host(String),
-    /// The address is one that is never connected to, or not one of this machine.
-    #[error("`{host}` is {address}, which is not connected to")]
+    /// The address is never allowed, or is not one of this machine.
+    #[error("`{host}` is {address}, and connections to that address are not allowed")]
     Address {
         /// The name that was asked for.
         host: String,
@@ -50,7 +50,7 @@ impl Rules {
         self.hosts.iter().any(|listed| listed == host || listed == bare)
     }
 
-    /// Whether this host may be asked for at all. Says nothing about where it leads.
+    /// Whether this host may be called at all. The addresses are checked separately.
     pub fn check_host(&self, target: &Target) -> Result<(), Forbidden> {
         let host = target.host();
         match target.literal() {
@@ -60,7 +60,7 @@ impl Rules {
         }
     }
 
-    /// Whether this address, which the host turned out to have, may be connected to.
+    /// Whether this address of the host may be connected to.
     pub fn check_address(&self, target: &Target, address: IpAddr) -> Result<(), Forbidden> {
         let host = target.host();
         let allowed = if self.listed(host) { !never(address) } else { self.own && own(address) };
@@ -71,7 +71,7 @@ impl Rules {
     }
 }
 
-/// The address behind the forms in which an IPv4 address can be written as an IPv6 one.
+/// The IPv4 address inside the IPv6 forms that can hold one.
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     if let Some(four) = six.to_ipv4_mapped() {
@@ -89,7 +89,7 @@ fn plain(address: IpAddr) -> IpAddr {
     }
 }
 
-/// This machine itself, written plainly: other spellings of it are not needed by anybody who means well.
+/// This machine itself, written plainly. Other spellings have no honest use.
 fn own(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => four.is_loopback(),
@@ -97,7 +97,7 @@ fn own(address: IpAddr) -> bool {
     }
 }
 
-/// Addresses that no list makes good: link-local, where clouds keep credentials; no address at all; everybody at once.
+/// Addresses that no list can allow: link-local, where clouds keep credentials; unspecified; broadcast and multicast.
 fn never(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(four) => {

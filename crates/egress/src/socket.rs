@@ -11,7 +11,7 @@ use tokio_tungstenite::{
 
 use crate::{EgressError, Resolve, Rules, SystemResolver, Target, lookup::addresses};
 
-/// How long each part may take.
+/// The timeout of each step.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// To look up a name.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub handshake: Duration,
     /// To write.
     pub write: Duration,
-    /// To wait for the other side to close, which says that it has read.
+    /// Timeout for the other side to close, which confirms that it has read the text.
     pub close: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Default for Limits {
     }
 }
 
-/// WebSocket clients within rules and limits. Cheap to clone.
+/// WebSocket clients that follow rules and limits. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sockets {
     rules: Arc<Rules>,
@@ -52,22 +52,22 @@ impl Sockets {
         Self::with(rules, Limits::default(), Arc::new(SystemResolver))
     }
 
-    /// With limits and a resolver of one's own.
+    /// With other limits and another resolver.
     pub fn with(rules: Rules, limits: Limits, resolver: Arc<dyn Resolve>) -> Self {
         Self { rules: Arc::new(rules), limits, resolver }
     }
 
-    /// The rules, for whoever wants to say no early. Every connection checks again.
+    /// The rules, for an early check. Every connection checks again.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Connects, sends one text, waits for the other side to close or a moment, and closes.
+    /// Connects, sends one text, waits for the other side to close (with a timeout), and closes.
     pub async fn send_text(&self, url: &str, text: &str) -> Result<(), EgressError> {
         self.connect(url).await?.send_text(text).await
     }
 
-    /// Connects and shakes hands. Each address of the host is tried in turn until one speaks WebSocket.
+    /// Connects and does the handshake. Tries each address of the host until one speaks WebSocket.
     pub async fn connect(&self, url: &str) -> Result<Connection, EgressError> {
         let target = Target::parse(url)?;
         self.rules.check_host(&target)?;
@@ -105,7 +105,7 @@ impl Sockets {
     }
 }
 
-/// A connection to an address that was checked when it was made. Takes one text; dropped without one, it is closed.
+/// A connection to a checked address. Sends one text. Dropped without one, it closes.
 #[derive(Debug)]
 pub struct Connection {
     socket: WebSocketStream<TcpStream>,
@@ -114,7 +114,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Sends one text, waits for the other side to close or a moment, and closes. If this fails, the text may have arrived
+    /// Sends one text, waits for the other side to close (with a timeout), and closes. If this fails, the text may have arrived
     /// all the same.
     pub async fn send_text(mut self, text: &str) -> Result<(), EgressError> {
         let address = self.address;
@@ -125,12 +125,12 @@ impl Connection {
         self.closed().await.map_err(broken)
     }
 
-    /// Closes without having sent anything, so that the other side knows that nothing will come.
+    /// Closes without sending, so that the other side knows that nothing will come.
     pub async fn close(mut self) {
         let _ = timeout(self.limits.close, self.socket.close(None)).await;
     }
 
-    /// Waits until the other side has closed, which says that it has read; a side that stays open has had its time.
+    /// Waits until the other side has closed, which confirms that it has read the text. Gives up after the timeout.
     async fn closed(self) -> Result<(), String> {
         let Self { mut socket, limits, .. } = self;
         let read = async {
@@ -139,7 +139,7 @@ impl Connection {
                     Some(Ok(Message::Close(_)) | Err(tungstenite::Error::ConnectionClosed)) => return Ok(()),
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Err(error.to_string()),
-                    None => return Err("closed without a word".to_owned()),
+                    None => return Err("closed without an answer".to_owned()),
                 }
             }
         };
@@ -150,7 +150,7 @@ impl Connection {
     }
 }
 
-/// What went wrong, without what the other side wrote.
+/// The cause of a failure, without text from the other side.
 fn handshake(error: tungstenite::Error) -> String {
     match error {
         tungstenite::Error::Http(response) => {

@@ -1,4 +1,4 @@
-//! An address to call, taken apart and checked before anything is done with it.
+//! A URL to call, parsed and checked before it is used.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,27 +7,27 @@ use http::Uri;
 /// Longest address.
 const LONGEST: usize = 2048;
 
-/// Why an address cannot be called.
+/// Why a URL cannot be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadUrl {
     /// It is none.
     #[error("not an address such as `ws://localhost:8765` or `http://localhost:8080/`")]
     NotAUrl,
-    /// It asks for something we do not speak.
+    /// The scheme is not supported.
     #[error("only `ws://` can be called back: TLS and other schemes are not supported")]
     Scheme,
-    /// It asks for something else than the web.
+    /// The scheme is not that of the web.
     #[error("only `http://` and `https://` can be called")]
     WebScheme,
-    /// It carries a name and a password.
+    /// The URL has a user name or a password.
     #[error("an address with a user name or password in it is not called")]
     Userinfo,
-    /// It has no port of its own and none is usual.
+    /// The URL has no port, and the scheme has no default one.
     #[error("the port is missing or zero")]
     Port,
 }
 
-/// Where to connect to, as it was written. Nothing was looked up yet.
+/// Where to connect, as written. Nothing has been looked up yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     host: String,
@@ -37,12 +37,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads an address such as `ws://localhost:8765/path?query`. `http://` means the same.
+    /// Reads a URL such as `ws://localhost:8765/path?query`. `http://` means the same.
     pub fn parse(url: &str) -> Result<Self, BadUrl> {
         Self::read(url, &[("ws", 80), ("http", 80)])
     }
 
-    /// Reads an address of the web, with TLS or without.
+    /// Reads a URL of the web, with or without TLS.
     pub fn parse_web(url: &str) -> Result<Self, BadUrl> {
         Self::read(url, &[("http", 80), ("https", 443)]).map_err(|wrong| match wrong {
             BadUrl::Scheme => BadUrl::WebScheme,
@@ -50,9 +50,9 @@ impl Target {
         })
     }
 
-    /// Reads an address of one of these schemes, each with its usual port.
+    /// Reads a URL of one of these schemes, each with its default port.
     fn read(url: &str, schemes: &[(&str, u16)]) -> Result<Self, BadUrl> {
-        // The parser lets some characters through that no address has, and other readers of it would see another host.
+        // The parser accepts characters that no URL has, and other parsers would see another host.
         if url.len() > LONGEST || url.bytes().any(|byte| byte <= b' ' || byte == b'\\' || byte >= 0x7f) {
             return Err(BadUrl::NotAUrl);
         }
@@ -89,7 +89,7 @@ impl Target {
         &self.host
     }
 
-    /// The address that the host is, if it is one and not a name.
+    /// The address, if the host is a literal one.
     pub fn literal(&self) -> Option<IpAddr> {
         self.literal
     }
@@ -99,7 +99,7 @@ impl Target {
         self.port
     }
 
-    /// What is asked for there, and what the `Host` header says.
+    /// The path and query, and the value of the `Host` header.
     pub(crate) fn uri(&self) -> String {
         format!("ws://{}:{}{}", self.host, self.port, self.path)
     }

@@ -11,32 +11,32 @@ use crate::{EgressError, Resolve, Rules, SystemResolver, Target, lookup::address
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 const RESOLVE: Duration = Duration::from_secs(3);
-/// How long an unused connection is kept: shorter than servers keep one (gunicorn 2 s; Node, uvicorn and Apache 5 s). A
-/// call that meets the close on its way is one of which nobody knows what became of it.
+/// How long an unused connection is kept. Servers close theirs after 2 s (gunicorn) or 5 s (Node, uvicorn, Apache),
+/// so ours is shorter. If the server closes the connection while we send, the outcome is unknown.
 const IDLE: Duration = Duration::from_millis(1500);
 
-/// HTTP clients within rules. Cheap to clone; connections are kept and used again.
+/// An HTTP client that follows the rules. Cheap to clone; connections are reused.
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
     rules: Arc<Rules>,
 }
 
-/// The resolver that the client asks: there is no other way for it to learn an address, and what it learns was checked.
+/// The resolver of the client. It is the only source of addresses, and returns checked ones only.
 #[derive(Debug)]
-struct Checked {
+struct CheckedResolver {
     rules: Arc<Rules>,
     resolver: Arc<dyn Resolve>,
 }
 
-impl reqwest::dns::Resolve for Checked {
+impl reqwest::dns::Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (rules, resolver) = (self.rules.clone(), self.resolver.clone());
         Box::pin(async move {
             let target = Target::parse_web(&format!("http://{}", name.as_str()))?;
             rules.check_host(&target)?;
             let found = addresses(&rules, &*resolver, RESOLVE, &target).await?;
-            // The client puts in the port of the address it was given.
+            // The client adds the port itself.
             let found = found.into_iter().map(|mut address| {
                 address.set_port(0);
                 address
@@ -52,12 +52,12 @@ impl Http {
         Self::with(rules, Arc::new(SystemResolver))
     }
 
-    /// With a resolver of one's own.
+    /// With another resolver.
     pub fn with(rules: Rules, resolver: Arc<dyn Resolve>) -> io::Result<Self> {
         Self::keeping(rules, resolver, IDLE)
     }
 
-    /// The same, with how long an unused connection is kept.
+    /// With another limit for unused connections.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the other constructor: every call of it has limits of its own"
@@ -68,21 +68,21 @@ impl Http {
             .connect_timeout(CONNECT)
             .pool_idle_timeout(idle)
             .tcp_nodelay(true)
-            // A proxy would connect in our place, to wherever it likes.
+            // A proxy would connect in our place, without our checks.
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .dns_resolver(Arc::new(Checked { rules: rules.clone(), resolver }))
+            .dns_resolver(Arc::new(CheckedResolver { rules: rules.clone(), resolver }))
             .build()
             .map_err(io::Error::other)?;
         Ok(Self { client, rules })
     }
 
-    /// The rules, for whoever wants to say no early. Every connection checks again.
+    /// The rules, for an early check. Every connection checks again.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Makes a call and returns when its headers are there. The body comes when it is asked for.
+    /// Makes a call and returns when the headers have arrived. The body is read on request.
     pub async fn call(
         &self,
         method: Method,
@@ -92,7 +92,7 @@ impl Http {
         patience: Duration,
     ) -> Result<Answer, EgressError> {
         let target = Target::parse_web(url)?;
-        // Addresses that are written out are connected to without a lookup.
+        // Literal addresses are connected to without a lookup.
         self.rules.check_host(&target)?;
         let host = target.host().to_owned();
         let sent = self.client.request(method, url).headers(headers).body(body).send();
@@ -104,7 +104,7 @@ impl Http {
     }
 }
 
-/// What went wrong; a refusal of ours comes back as what it is.
+/// The cause of a failure. One of our own refusals keeps its type.
 fn wrong(error: reqwest::Error, host: String) -> EgressError {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     let mut last = String::new();
@@ -125,7 +125,7 @@ fn wrong(error: reqwest::Error, host: String) -> EgressError {
     }
 }
 
-/// An answer whose body is still on its way.
+/// An answer whose body has not been read yet.
 #[derive(Debug)]
 pub struct Answer {
     response: reqwest::Response,
@@ -133,7 +133,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Its status. A redirect is an answer like any other: it is never followed.
+    /// The status. A redirect is an answer like any other: it is never followed.
     pub fn status(&self) -> StatusCode {
         self.response.status()
     }
@@ -143,13 +143,13 @@ impl Answer {
         self.response.headers()
     }
 
-    /// The next piece of the body; nothing when it is whole.
+    /// The next piece of the body. None at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         let chunk = self.response.chunk().await;
         chunk.map_err(|error| EgressError::BrokenOff { host: self.host.clone(), error: cause(&error) })
     }
 
-    /// The whole body, if it is no larger than that and comes in time.
+    /// The whole body, if it is within the limit and in time.
     pub async fn whole(mut self, limit: usize, patience: Duration) -> Result<Bytes, EgressError> {
         let host = self.host.clone();
         let read = async {

@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-/// Answers differently every time it is asked, and counts.
+/// A resolver that answers differently every time, and counts.
 #[derive(Debug)]
 struct Turncoat {
     answers: Mutex<Vec<Vec<IpAddr>>>,

@@ -37,7 +37,7 @@ async fn server(answer: &'static str) -> (u16, Arc<AtomicUsize>) {
     (port, connections)
 }
 
-/// Says each of these once, in turn.
+/// A resolver that gives each of these answers once, in turn.
 #[derive(Debug)]
 struct Names(Mutex<Vec<Vec<IpAddr>>>, AtomicUsize);
 
@@ -49,7 +49,7 @@ impl Names {
 }
 
 impl Resolve for Names {
-    fn resolve<'a>(&'a self, _: &'a str) -> placet_egress::Resolved<'a> {
+    fn resolve<'a>(&'a self, _: &'a str) -> placet_egress::ResolveFuture<'a> {
         self.1.fetch_add(1, Ordering::SeqCst);
         let mut answers = self.0.lock().unwrap();
         let answer = if answers.is_empty() { Vec::new() } else { answers.remove(0) };
@@ -150,7 +150,7 @@ async fn nobody_there_means_that_nothing_was_sent_and_a_broken_answer_does_not()
     assert!(matches!(error, EgressError::BrokenOff { .. }) && !error.is_unsent(), "{error}");
 }
 
-/// A server that keeps connections, and tells of each when it is opened and when it is closed.
+/// A server that keeps connections open, and reports when each is opened and closed.
 #[expect(clippy::disallowed_methods, reason = "peers that live as long as their test")]
 async fn keeper() -> (String, mpsc::UnboundedReceiver<&'static str>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, Auth, Body, Claimed, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign,
-    Refusal, ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
+    Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal,
+    ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
+    UnverifiedReviewer,
 };
 use placet_ledger::{edit_digest, proposal_digest};
 use placet_store::{CommandUnit, Idempotency, Outcome, planted};
@@ -38,7 +39,7 @@ pub struct Decision {
     /// Digest of the text that was shown.
     pub display: Option<Digest>,
     /// What the client of a door without keys said about it.
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<UnverifiedReviewer>,
     /// Its idempotency key.
     pub idempotency: Option<Idempotency>,
 }
@@ -153,8 +154,8 @@ impl Gate {
             return Err(Invalid::new("/reason", format!("the reason is longer than {REASON} bytes")).into());
         }
         for text in decision.claimed.iter().flat_map(|claimed| [&claimed.reviewer, &claimed.escalated_to]) {
-            if text.as_ref().is_some_and(|text| text.len() > Claimed::MOST) {
-                let most = format!("longer than {} bytes", Claimed::MOST);
+            if text.as_ref().is_some_and(|text| text.len() > UnverifiedReviewer::MOST) {
+                let most = format!("longer than {} bytes", UnverifiedReviewer::MOST);
                 return Err(Invalid::new("/claimed", most).into());
             }
         }

@@ -1,4 +1,4 @@
-//! Where ids, nonces and secrets come from: the operating system, and nothing else outside tests.
+//! The source of ids, nonces and secrets: the operating system, and nothing else outside tests.
 
 /// A source of unguessable bytes.
 pub trait Entropy: Send + Sync + 'static {
@@ -13,7 +13,7 @@ pub struct SystemEntropy;
 impl Entropy for SystemEntropy {
     #[expect(clippy::disallowed_methods, reason = "this is the source that everybody else is given")]
     fn fill(&self, bytes: &mut [u8]) {
-        // Without randomness every id could be guessed and every nonce repeated: better to stop.
+        // Without randomness ids could be guessed and nonces repeated, so it is better to stop.
         getrandom::fill(bytes).expect("the operating system must provide randomness");
     }
 }

@@ -1,4 +1,4 @@
-//! Why the gate did not do what it was asked. None of these is a yes.
+//! Errors of the gate. None of them is an approval.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use placet_core::{AdminRefusal, Invalid, Refusal, Request};
 use placet_policy::PolicyErrors;
 use placet_store::StoreError;
 
-/// Why the gate did not do what it was asked.
+/// Why the gate did not do what it was asked to do.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum GateError {
-    /// A command was refused. The record, if the caller may see it, says how things stand.
+    /// A command was refused. The record shows the current state, if the caller may see it.
     #[error("{refusal}")]
     Refused {
         /// Why.
@@ -20,13 +20,13 @@ pub enum GateError {
     /// A command about keys or people was refused.
     #[error(transparent)]
     Admin(#[from] AdminRefusal),
-    /// A policy that was to be put or tried has problems: all of them.
+    /// A policy has errors: all of them are listed.
     #[error("the policy cannot be used:\n{0}")]
     BadPolicy(Arc<PolicyErrors>),
     /// The caller's role does not include this.
     #[error("the role `{0}` cannot do this")]
     Forbidden(placet_core::Role),
-    /// Figures about one person are for that person.
+    /// Figures about one person are for that person only.
     #[error(
         "what one person decided is listed for that person and for auditors alone: leave `by` out, name yourself, or let \
          the operator set `insights.people`"
@@ -35,13 +35,13 @@ pub enum GateError {
     /// The key was revoked while it was waiting.
     #[error("the key was revoked")]
     KeyRevoked,
-    /// This caller has as many waits open as it may have.
+    /// This caller has as many open waits as it may have.
     #[error("too many waits are open: let some end first")]
     TooManyWaits,
     /// The store could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The gate is closing; ask again in a moment.
+    /// The gate is closing. Retry in a moment.
     #[error("the server is shutting down: connect again")]
     Closing,
 }

@@ -1,4 +1,4 @@
-//! Looking before leaping: what policy says of a request and why, and what a decision would do.
+//! What-if for one request: what policy would do and why, and what a decision would do.
 
 use std::sync::Arc;
 
@@ -9,58 +9,59 @@ use placet_core::{
 use placet_policy::{Call, Explanation, Outcome};
 
 use crate::{
-    Decision, Gate, GateError, WouldCover,
+    Decision, Gate, GateError, GrantPreview,
     judge::{call_of, call_of_new, confined, place},
-    policies::{Version, doubted},
+    policies::{LoadedPolicy, doubted},
 };
 
-/// What one policy says of one call, and why.
+/// The outcome of one policy for one call, and why.
 #[derive(Debug, Clone)]
-pub struct Explained {
+pub struct CallExplanation {
     /// The policy's hash.
     pub policy: String,
     /// What it says.
     pub outcome: Outcome,
-    /// Every rule's word; none when the policy cannot be used.
+    /// The result of every rule. None if the policy cannot be used.
     pub explanation: Option<Explanation>,
 }
 
-/// What a decision would do. Nothing was written.
+/// What a decision would do. Nothing is written.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// The request as it would stand.
+    /// The request after it.
     pub request: Arc<Request>,
-    /// Whether this vote would be the last one that is needed.
+    /// Whether this vote would decide.
     pub decides: bool,
-    /// What policy says of the replacement.
+    /// The verdict of policy on the replacement.
     pub ruling: Option<Ruling>,
-    /// Whether more would be needed, or the risk be higher, than now.
+    /// Whether the needs or the risk would be higher than now.
     pub stricter: bool,
     /// Whose votes would be void.
     pub voided: Vec<String>,
-    /// The standing yes that would come with it, and what it would cover, in words.
+    /// The grant that would come with it, and its scope in words.
     pub grant: Option<(Grant, String)>,
-    /// What that would have let pass, of a remembered command.
-    pub would: Option<WouldCover>,
+    /// For a remembered command: the calls that it would have let pass.
+    pub would: Option<GrantPreview>,
 }
 
-fn explained(version: &Version, call: &Call<'_>, directory: &Directory) -> Explained {
+fn explained(version: &LoadedPolicy, call: &Call<'_>, directory: &Directory) -> CallExplanation {
     let explanation = version.good().map(|policy| policy.explain(call));
     let outcome = match &explanation {
         Some(explanation) => doubted(explanation.outcome.clone(), call),
         None => version.evaluate(call),
     };
     let outcome = confined(outcome, call, directory);
-    Explained { policy: version.hash().to_owned(), outcome, explanation }
+    CallExplanation { policy: version.hash().to_owned(), outcome, explanation }
 }
 
 impl Gate {
-    /// What the policy in force says of a recorded request, and the one it came under if that was another.
+    /// The outcome of the policy in force for a recorded request, and of the request's own policy if that is another
+    /// one.
     pub async fn explain(
         &self,
         actor: &Actor,
         id: RequestId,
-    ) -> Result<(Arc<Request>, Vec<Explained>), GateError> {
+    ) -> Result<(Arc<Request>, Vec<CallExplanation>), GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         let request = self.get(actor, id).await?;
         let Some(content) = request.content.clone() else {
@@ -79,14 +80,14 @@ impl Gate {
         Ok((request, said))
     }
 
-    /// What the policy in force would say of a request that nobody made.
+    /// The outcome of the policy in force for a request that does not exist.
     pub async fn explain_create(
         &self,
         actor: &Actor,
         agent: &str,
         source: &str,
         create: Create,
-    ) -> Result<Explained, GateError> {
+    ) -> Result<CallExplanation, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let spec = create.check(&self.settings.limits)?;
         let directory = self.store.directory();
@@ -95,7 +96,8 @@ impl Gate {
         Ok(explained(&*self.in_force().await?, &call, &directory))
     }
 
-    /// What a decision would do, without doing it: whether it is enough, what an edit makes needed, what it voids.
+    /// What a decision would do, without doing it: whether it decides, what an edit would need, and which votes it
+    /// voids.
     pub async fn preview(&self, actor: &Actor, decision: Decision) -> Result<Preview, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let id = decision.id;

@@ -7,23 +7,23 @@ use tokio::sync::broadcast;
 
 use crate::GateError;
 
-/// Entries read back at a time.
+/// Entries read per query.
 const PAGE: u32 = 128;
 
-/// A position in the ledger that moves forward one entry at a time.
+/// A position in the ledger that advances one entry at a time.
 #[derive(Debug)]
 pub struct Feed {
     store: Arc<Store>,
     live: broadcast::Receiver<News>,
     cursor: u64,
     behind: bool,
-    // Only what concerns the doors.
+    // Only entries that concern doors.
     sparse: bool,
     ready: VecDeque<News>,
 }
 
-/// Whether somebody besides the streams has something to do because of this entry: a door, or whoever calls agents back.
-/// Most calls concern none of them, and should not wake them.
+/// Whether this entry concerns a door or the deliveries, not only streams. Most entries do not, and must not wake
+/// them.
 pub(crate) fn concerns_doors(news: &News) -> bool {
     let of_a_door = news.request.as_ref().is_some_and(|request| !request.door().is_plain());
     of_a_door || news.admin.is_some() || Delivery::of_answer(news).is_some()
@@ -34,12 +34,12 @@ impl Feed {
         Self { store, live, cursor, behind: true, sparse, ready: VecDeque::new() }
     }
 
-    /// The last entry that was handed out.
+    /// The last entry that was returned.
     pub fn cursor(&self) -> u64 {
         self.cursor
     }
 
-    /// The next entry. Waits until there is one. Cancel safe.
+    /// The next entry. Waits for it. Cancel safe.
     pub async fn next(&mut self) -> Result<News, GateError> {
         loop {
             if let Some(news) = self.ready.pop_front() {
@@ -58,13 +58,13 @@ impl Feed {
             }
             let live = tokio::select! {
                 live = self.live.recv() => live,
-                // What comes next may never come: the reader is to know.
+                // The next entry may never come, so the reader must be told.
                 error = self.store.until_lost() => return Err(error.into()),
             };
             match live {
                 Ok(news) if news.seq <= self.cursor => {}
                 Ok(news) if self.sparse || news.seq == self.cursor + 1 => self.ready.push_back(news),
-                // A hole, or a reader that was too slow for the hub's memory: the database knows.
+                // A gap, or a reader that was too slow for the hub's buffer: read the database.
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => return Err(GateError::Closing),
             }

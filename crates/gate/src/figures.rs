@@ -1,4 +1,4 @@
-//! Figures for the plots: how much waits and for how long, who decides what, and how fast.
+//! Figures for the plots: how much waits and how long, who decides what, and how fast.
 
 mod attention;
 mod groups;
@@ -19,15 +19,15 @@ use waits::Waits;
 
 use crate::{Gate, GateError, policies::off_thread};
 
-/// Figures about one stretch of time.
+/// Figures about one period.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
-    /// What they cover: later than asked for when there is too much to look at.
+    /// The start of the period. Later than asked for if there is too much to read.
     pub from: Time,
     /// Until when.
     pub to: Time,
     /// What waits now.
-    pub now: Now,
+    pub now: PendingNow,
     /// What waited over time.
     pub depth: Vec<Depth>,
     /// How long people took.
@@ -48,7 +48,7 @@ pub struct Figures {
 
 /// What waits now.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Now {
+pub struct PendingNow {
     /// How many.
     pub pending: u64,
     /// How long the oldest has waited, in seconds.
@@ -62,7 +62,7 @@ pub struct Now {
 pub struct Deciders {
     /// Policy, without a person.
     pub policy: u64,
-    /// A standing approval.
+    /// A grant.
     pub grant: u64,
     /// People.
     pub person: u64,
@@ -72,13 +72,13 @@ pub struct Deciders {
     pub cancelled: u64,
 }
 
-/// Most requests that are looked at, and how many at a time.
+/// Most requests that are read, and how many at a time.
 const MOST: usize = 100_000;
 const PAGE: u32 = 2_000;
-/// How long somebody waits for their turn.
+/// The timeout for a turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One look at a time: each may read much.
+/// One computation at a time, because each may read much.
 #[derive(Debug)]
 pub(crate) struct FiguresTurn(Arc<Semaphore>);
 
@@ -89,7 +89,7 @@ impl Default for FiguresTurn {
 }
 
 impl FiguresTurn {
-    /// Waits for one's turn, for a while.
+    /// Waits for a turn, up to a timeout.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, GateError> {
         let turn = tokio::time::timeout(PATIENCE, self.0.clone().acquire_owned());
         Ok(turn.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?)
@@ -97,7 +97,7 @@ impl FiguresTurn {
 }
 
 impl Gate {
-    /// Figures about the last so many days.
+    /// Figures about this many last days.
     pub async fn figures(&self, actor: &Actor, days: u32) -> Result<Figures, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         let _turn = self.figures_turn.take().await?;
@@ -135,7 +135,7 @@ impl Gate {
             }
         }
         let waiting = self.store.waiting(to).await?;
-        let mut now = Now::default();
+        let mut now = PendingNow::default();
         for part in &waiting {
             now.pending += part.count;
             now.oldest_age_seconds = now.oldest_age_seconds.max(to.since(part.oldest).as_secs_f64());
@@ -182,7 +182,7 @@ impl Counting {
         if held {
             self.waits.add(request.created_at, waited_until(figure, self.to));
         }
-        // Made before the time asked for; it only waited into it.
+        // Made before the period; it only waited into it.
         if request.created_at < self.from {
             return;
         }
@@ -203,7 +203,7 @@ impl Counting {
         }
     }
 
-    fn finish(self, now: Now) -> Figures {
+    fn finish(self, now: PendingNow) -> Figures {
         let (by_kind, by_tool) = self.groups.decisions();
         Figures {
             depth: self.waits.depth(self.from, self.to),
@@ -221,12 +221,12 @@ impl Counting {
     }
 }
 
-/// Until when a held request waited; in the future if it still does.
+/// The time until which a held request waited. In the future if it still waits.
 fn waited_until(figure: &Figure, now: Time) -> Time {
     let request = &figure.request;
     match (&request.decision, request.state) {
         (Some(decision), _) => decision.at,
-        // Whether or not the timer came by.
+        // Even if the timer has not run yet.
         (None, State::Pending) if request.expires_at > now => Time::from_micros(i64::MAX),
         (None, State::Pending) => request.expires_at,
         (None, _) => figure.changed_at,
@@ -240,7 +240,7 @@ fn hour(time: Time, heat: &mut [[u64; 24]]) -> Option<&mut u64> {
     heat.get_mut(weekday)?.get_mut(usize::try_from(hours.rem_euclid(24)).ok()?)
 }
 
-/// Whether a decision says no.
+/// Whether a decision is a deny.
 fn is_no(word: DecisionWord) -> bool {
     word == DecisionWord::Deny
 }

@@ -1,4 +1,4 @@
-//! The stop switch.
+//! Freezes: the stop switch.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use placet_core::{Actor, AdminCommand, AdminRefusal, Freeze, FreezeId, Role, Tim
 
 use crate::{Gate, GateError};
 
-/// What is to be stopped. Without agent and tool it is everything.
+/// A freeze to be made. Without agent and tool it stops everything.
 #[derive(Debug, Clone)]
 pub struct NewFreeze {
     /// Only calls of this agent.
     pub agent: Option<String>,
     /// Only calls of this tool.
     pub tool: Option<String>,
-    /// Why; everybody can read it.
+    /// The reason. Everybody can read it.
     pub reason: String,
 }
 
 impl Gate {
-    /// Stops an agent, a tool or everything. When this returns nothing of it is allowed, approved or claimed on any node.
-    /// Said twice, it is two freezes, and both have to be lifted.
+    /// Freezes an agent, a tool or everything. When this returns, nothing of it is allowed, approved or claimed on
+    /// any node. Two calls make two freezes, and both have to be lifted.
     pub async fn freeze(&self, actor: &Actor, new: NewFreeze) -> Result<Arc<Freeze>, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer, Role::Admin])?;
         let mut random = [0_u8; 10];
@@ -34,7 +34,7 @@ impl Gate {
             at: Time::default(),
         };
         self.admin(actor, AdminCommand::Freeze { freeze: Box::new(freeze) }, None).await?;
-        // Unless somebody lifted it in this moment.
+        // It may have been lifted just now.
         let set = self.store.directory().freezes.get(&id).cloned();
         set.ok_or_else(|| AdminRefusal::NoFreeze.into())
     }
@@ -45,7 +45,7 @@ impl Gate {
         self.admin(actor, AdminCommand::Unfreeze { id }, None).await.map(drop)
     }
 
-    /// What is stopped, as every node knows it. Everybody may know.
+    /// The current freezes, as every node knows them. Everybody may see them.
     pub async fn freezes(&self) -> Result<Vec<Arc<Freeze>>, GateError> {
         Ok(self.store.refresh_directory().await?.freezes.values().cloned().collect())
     }

@@ -1,28 +1,27 @@
-//! "Remember this": standing yeses that a person gives with a vote, lists, and takes back with one click.
+//! "Remember this": grants that a person gives with a vote, lists and revokes.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use placet_core::{
-    Action, Actor, AdminCommand, Body, Content, Decision as Decided, DecisionWord, Directory, Effect, Grant,
-    GrantId, GrantKey, HOOK_PROGRAM, Invalid, Kind, NewGrant, Request, RequestId, Role, Scope, duration,
-    folder,
+    Action, Actor, AdminCommand, Body, Content, Decision as Decided, DecisionWord, Grant, GrantId, GrantKey,
+    HOOK_PROGRAM, Invalid, Kind, NewGrant, Request, RequestId, Role, Scope, duration, folder,
 };
-use placet_policy::{Call, CompiledScope, Folder, GrantScope, NotLike, Outcome, Policy, Template, describe};
-use placet_store::{Filter, grant_key, unbound_grant_key};
+use placet_policy::{Call, Folder, GrantScope, NotLike, Outcome, Policy, Template, describe};
+use placet_store::{Filter, grant_key};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     Gate, GateError,
     judge::{call_of, confined, place},
-    policies::{Policies, Version, off_thread},
+    policies::{LoadedPolicy, off_thread},
 };
 
-/// What a person wants remembered with their yes.
+mod covering;
+
+pub(crate) use covering::GrantIndex;
+
+/// What a person wants to be remembered with an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
@@ -39,20 +38,20 @@ pub struct Remember {
     pub uses: Option<u32>,
     /// template: where it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Within>,
+    pub within: Option<RememberWithin>,
 }
 
 /// Where a remembered command counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Within {
+pub enum RememberWithin {
     /// In the session of the request.
     Session,
     /// In every session, in the same folder of the agent.
     Project,
 }
 
-/// How far a standing yes reaches.
+/// How far a grant reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RememberScope {
@@ -66,24 +65,24 @@ pub enum RememberScope {
     Template,
 }
 
-/// What a standing yes would have let pass, had it been there: a look at the newest calls of the agent with that tool.
+/// The calls that a grant would have let pass: a look at the newest calls of the agent with that tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct WouldCover {
-    /// Calls that were looked at, this one not among them.
+pub struct GrantPreview {
+    /// Calls that were read, without this one.
     pub looked_at: u64,
-    /// Those that waited and would have passed.
+    /// Calls that waited and would have passed.
     pub covered: u64,
-    /// Those among them that a person denied.
+    /// Calls among them that a person denied.
     pub denied: u64,
-    /// Some of them, as the agent wrote them.
+    /// Examples, as the agent wrote them.
     pub examples: Vec<String>,
 }
 
-/// Calls that are looked at, and shown.
+/// The number of calls that are read, and of examples.
 const LOOKED_AT: u32 = 200;
 const EXAMPLES: usize = 3;
 
-/// A standing yes as people see it.
+/// A grant as people see it.
 #[derive(Debug, Clone)]
 pub struct GrantView {
     /// What was given.
@@ -94,66 +93,26 @@ pub struct GrantView {
     pub covers: String,
 }
 
-/// How long a yes stands when the person names no time.
+/// The default duration of a grant.
 const EXPIRES_IN: Duration = Duration::from_hours(8);
-/// How often when the person names no number.
+/// The default number of uses.
 const USES: u32 = 20;
-/// Most places of a pattern, the longest path, and the longest text of all.
+/// Most paths of a pattern, the longest path, and the longest pattern text.
 const PLACES: usize = 16;
 const PATH: usize = 200;
 const PATTERN: usize = 8_192;
 
-/// Standing yeses by agent and tool, of one directory.
-#[derive(Debug, Default)]
-pub(crate) struct GrantIndex {
-    directory: Option<Arc<Directory>>,
-    by_call: Arc<HashMap<(String, String), Vec<Ready>>>,
-}
-
-/// A standing yes, ready to be compared with calls.
-#[derive(Debug, Clone)]
-struct Ready {
-    grant: Arc<Grant>,
-    key: Option<GrantKey>,
-    pattern: Option<Arc<CompiledScope>>,
-    template: Option<Arc<Template>>,
-}
-
-impl Ready {
-    fn new(grant: &Arc<Grant>, directory: &Directory, before: &HashMap<(String, String), Vec<Self>>) -> Self {
-        let call = (grant.agent.clone(), grant.tool.clone());
-        if let Some(known) =
-            before.get(&call).and_then(|list| list.iter().find(|ready| ready.grant.id == grant.id))
-        {
-            return known.clone();
-        }
-        let key = directory.grant_keys.get(&grant.id).cloned();
-        // One that cannot be read covers nothing.
-        let (mut compiled, mut template) = (None, None);
-        match (&grant.scope, &key) {
-            (Scope::Template { .. }, Some(GrantKey::Pattern(text))) => {
-                template = serde_json::from_str(text).ok().map(Arc::new);
-            }
-            (Scope::Pattern { .. }, Some(GrantKey::Pattern(text))) => {
-                compiled = pattern(&grant.tool, text).and_then(|scope| scope.compile().ok()).map(Arc::new);
-            }
-            _ => {}
-        }
-        Self { grant: grant.clone(), key, pattern: compiled, template }
-    }
-}
-
-/// Arguments of a call that are not compared. Under a policy that cannot be used, all of them are.
-pub(crate) fn cosmetic(version: &Version, call: &Call<'_>) -> Vec<String> {
+/// Arguments of a call that are not compared. If the policy cannot be used, all are compared.
+pub(crate) fn cosmetic(version: &LoadedPolicy, call: &Call<'_>) -> Vec<String> {
     version.good().map(|policy: &Policy| policy.cosmetic(call)).unwrap_or_default()
 }
 
 /// The form of a held command.
-fn template_of(version: &Version, call: &Call<'_>, outcome: &Outcome) -> Result<Template, NotLike> {
+fn template_of(version: &LoadedPolicy, call: &Call<'_>, outcome: &Outcome) -> Result<Template, NotLike> {
     Template::of(version.good().ok_or(NotLike::NotHeld)?, call, outcome)
 }
 
-/// A command as it was written.
+/// A command as the agent wrote it.
 fn line_of(command: &Value) -> String {
     command.as_str().map_or_else(|| command.to_string(), str::to_owned)
 }
@@ -163,89 +122,8 @@ fn pattern(tool: &str, text: &str) -> Option<GrantScope> {
     Some(GrantScope::Pattern { tool: tool.to_owned(), arguments })
 }
 
-impl Policies {
-    /// The standing yeses of a directory by agent and tool; made once for each directory.
-    fn grants_by_call(&self, directory: &Arc<Directory>) -> Arc<HashMap<(String, String), Vec<Ready>>> {
-        let before = {
-            let index = self.grants.read().unwrap_or_else(PoisonError::into_inner);
-            if index.directory.as_ref().is_some_and(|known| Arc::ptr_eq(known, directory)) {
-                return index.by_call.clone();
-            }
-            index.by_call.clone()
-        };
-        let mut by_call: HashMap<(String, String), Vec<Ready>> = HashMap::new();
-        for grant in directory.grants.values() {
-            let ready = Ready::new(grant, directory, &before);
-            by_call.entry((grant.agent.clone(), grant.tool.clone())).or_default().push(ready);
-        }
-        let by_call = Arc::new(by_call);
-        *self.grants.write().unwrap_or_else(PoisonError::into_inner) =
-            GrantIndex { directory: Some(directory.clone()), by_call: by_call.clone() };
-        by_call
-    }
-}
-
 impl Gate {
-    /// The standing yeses that cover a held call. Whether one still counts is looked up in the transaction.
-    pub(crate) fn covering(
-        &self,
-        call: &Call<'_>,
-        outcome: &Outcome,
-        version: &Version,
-    ) -> Result<Vec<GrantId>, GateError> {
-        let directory = self.store.directory();
-        // Nearly always: nobody has given any.
-        if directory.grants.is_empty() || outcome.effect != Effect::Hold || outcome.risk > Grant::RISK {
-            return Ok(Vec::new());
-        }
-        let (Some(tool), Some(arguments)) = (call.tool, call.arguments) else { return Ok(Vec::new()) };
-        let by_call = self.policies.grants_by_call(&directory);
-        let Some(grants) = by_call.get(&(call.agent.to_owned(), tool.to_owned())) else {
-            return Ok(Vec::new());
-        };
-        // A command is a program: only the very same one was looked at.
-        let free_form = version.good().is_none_or(|policy| policy.free_form(call));
-        let now = self.now();
-        let mut covering = Vec::new();
-        let mut form = None;
-        let (mut same, mut unbound) = (None, None);
-        let valid = |ready: &&Ready| ready.grant.policy == version.hash() && now < ready.grant.expires_at;
-        for Ready { grant, key, pattern, template } in grants.iter().filter(valid) {
-            let covers = match (&grant.scope, key, pattern) {
-                (Scope::Session { session }, ..) => !free_form && session == call.claims.session,
-                (Scope::Pattern { .. }, _, Some(pattern)) => !free_form && pattern.matches(call),
-                (Scope::Template { session }, ..) => {
-                    let here = session.as_ref().is_none_or(|session| session == call.claims.session);
-                    template.as_ref().filter(|_| here).is_some_and(|template| {
-                        let form = form.get_or_insert_with(|| template_of(version, call, outcome).ok());
-                        form.as_ref().is_some_and(|form| template.covers(form))
-                    })
-                }
-                (Scope::Exact { bound: true }, Some(GrantKey::Same(key)), _) => {
-                    if same.is_none() {
-                        let cosmetic = cosmetic(version, call);
-                        let (acting, folder) = ((arguments, &*cosmetic), folder(call.claims.context));
-                        same = Some(grant_key(&self.store.secret(), call.agent, tool, acting, folder)?);
-                    }
-                    same.as_ref() == Some(key)
-                }
-                // Given by version 0.2: it says nothing of a folder, so it covers no command.
-                (Scope::Exact { bound: false }, Some(GrantKey::Same(key)), _) if !free_form => {
-                    if unbound.is_none() {
-                        unbound = Some(unbound_grant_key(&self.store.secret(), call.agent, tool, arguments)?);
-                    }
-                    unbound.as_ref() == Some(key)
-                }
-                _ => false,
-            };
-            if covers {
-                covering.push(grant.id);
-            }
-        }
-        Ok(covering)
-    }
-
-    /// The standing yes that a vote asks for, with what must be equal worked out. The rest is checked at commit.
+    /// Makes the grant that a vote asks for, with the values that must be equal. The commit checks the rest.
     pub(crate) async fn new_grant(
         &self,
         request: &Request,
@@ -290,7 +168,7 @@ impl Gate {
                 let Some(within) = remember.within else {
                     return no("/within", "expected `session` or `project`".to_owned());
                 };
-                let session = (within == Within::Session).then(|| request.session.clone());
+                let session = (within == RememberWithin::Session).then(|| request.session.clone());
                 return self.made(remember, Scope::Template { session }, Some(key));
             }
             (_, Some(_)) => return no("/arguments", "only a pattern has arguments of its own".to_owned()),
@@ -341,8 +219,7 @@ impl Gate {
         let template = self.template(&version, request, content).map_err(|why| {
             no(format!("{why}; choose the scope `exact`, which remembers this very command"))
         })?;
-        let text =
-            serde_json::to_string(&template).map_err(|_| no("it cannot be written down".to_owned()))?;
+        let text = serde_json::to_string(&template).map_err(|_| no("it cannot be stored".to_owned()))?;
         if text.len() > PATTERN {
             return Err(no(NotLike::TooMuch.to_string()));
         }
@@ -350,7 +227,12 @@ impl Gate {
     }
 
     /// The form of the command of a recorded request, as policy sees it now.
-    fn template(&self, version: &Version, request: &Request, content: &Content) -> Result<Template, NotLike> {
+    fn template(
+        &self,
+        version: &LoadedPolicy,
+        request: &Request,
+        content: &Content,
+    ) -> Result<Template, NotLike> {
         let directory = self.store.directory();
         let place = place(&request.source, &request.agent, &content.context, &directory);
         let call = call_of(request, content, &content.body, request.created_at)
@@ -360,12 +242,12 @@ impl Gate {
         template_of(version, &call, &outcome)
     }
 
-    /// What a remembered command would have let pass among the newest calls of its agent.
+    /// The calls among the agent's newest ones that a remembered command would have let pass.
     pub(crate) async fn would_cover(
         &self,
         grant: &Grant,
         key: Option<&GrantKey>,
-    ) -> Result<Option<WouldCover>, GateError> {
+    ) -> Result<Option<GrantPreview>, GateError> {
         let (Scope::Template { session }, Some(GrantKey::Pattern(text))) = (&grant.scope, key) else {
             return Ok(None);
         };
@@ -384,15 +266,15 @@ impl Gate {
         off_thread(move || gate.covered_by(&template, &version, &newest, this)).await.map(Some)
     }
 
-    /// Counts what a form covers among these requests, this one left out.
+    /// Counts what a form covers among these requests, without this one.
     fn covered_by(
         &self,
         template: &Template,
-        version: &Version,
+        version: &LoadedPolicy,
         newest: &[Arc<Request>],
         this: RequestId,
-    ) -> WouldCover {
-        let mut would = WouldCover::default();
+    ) -> GrantPreview {
+        let mut would = GrantPreview::default();
         let others = newest.iter().filter(|request| request.id != this);
         for (request, content) in others.filter_map(|request| Some((request, request.content.as_ref()?))) {
             would.looked_at += 1;
@@ -415,7 +297,7 @@ impl Gate {
         would
     }
 
-    /// The scope of this very call, under the policy it came under.
+    /// The scope of this very call, under the request's own policy.
     async fn exact(
         &self,
         request: &Request,
@@ -433,7 +315,7 @@ impl Gate {
         })
     }
 
-    /// Whether a scope may be granted on the strength of this request, by the policy it came under and the one in force.
+    /// Whether this request allows such a scope, by its own policy and the one in force.
     async fn may_cover(
         &self,
         request: &Request,
@@ -452,7 +334,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Standing yeses with how often they were used: a reviewer sees their own.
+    /// Grants with their use counts. A reviewer sees only their own.
     pub async fn grants(&self, actor: &Actor) -> Result<Vec<GrantView>, GateError> {
         let actor = &*self.acting(actor, &[Role::Admin, Role::Auditor, Role::Reviewer])?;
         let now = self.now();
@@ -468,7 +350,7 @@ impl Gate {
         Ok(views)
     }
 
-    /// What a standing yes covers, in words.
+    /// What a grant covers, in words.
     pub(crate) async fn covers(&self, grant: &Grant, key: Option<&GrantKey>) -> Result<String, GateError> {
         let tool = grant.tool.clone();
         let scope = match (&grant.scope, key) {
@@ -503,16 +385,16 @@ impl Gate {
         Ok(scope.as_ref().map_or_else(erased, describe))
     }
 
-    /// Takes a standing yes back at once: one's own, or anybody's as an admin.
+    /// Revokes a grant at once: one's own, or any as an admin.
     pub async fn revoke_grant(&self, actor: &Actor, id: GrantId) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin, Role::Reviewer])?;
         self.admin(actor, AdminCommand::RevokeGrant { id }, None).await.map(drop)
     }
 
-    /// Equal for requests that ask for the same call: identical pending ones can be shown and decided together.
+    /// Equal for requests with the same call: identical pending ones can be shown and decided together.
     pub fn same(&self, request: &Request) -> Option<String> {
         let content = request.content.as_ref().filter(|_| request.kind == Kind::Action)?;
-        // What a yes would run: the replacement, where one is on the table.
+        // The call that an approval would run: the proposal, if there is one.
         let (arguments, replaced) = match &request.proposal {
             Some(proposal) => (proposal.content.as_ref()?.arguments.as_ref()?, true),
             None => (content.body.arguments()?, false),

@@ -1,26 +1,26 @@
-//! What happened to a request, in sentences, and how people decided calls like it.
+//! The history of a request in sentences, and how people decided similar calls.
 
 use placet_core::{
-    Actor, Auth, Claimed, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State,
-    Time, show,
+    Actor, Auth, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State, Time,
+    UnverifiedReviewer, show,
 };
 use placet_ledger::{Data, Entry};
 use placet_store::{Filter, StoreError};
 
 use crate::{Gate, GateError, shape::shape};
 
-/// What happened to a request, and what happened to its like.
+/// The history of a request and of similar calls.
 #[derive(Debug, Clone)]
 pub struct History {
-    /// Everything that happened, in order.
-    pub entries: Vec<Happened>,
-    /// The last decisions of people on calls of the same tool with arguments of the same shape, the newest first.
-    pub similar: Vec<Similar>,
+    /// All events, in order.
+    pub entries: Vec<HistoryEntry>,
+    /// The last decisions of people on calls of the same tool with the same shape of arguments, the newest first.
+    pub similar: Vec<SimilarDecision>,
 }
 
-/// One thing that happened. Every text in it can be shown as it is.
+/// One event. Every text in it can be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Happened {
+pub struct HistoryEntry {
     /// Its number in the ledger.
     pub seq: u64,
     /// When.
@@ -37,7 +37,7 @@ pub struct Happened {
 
 /// A decision on a call like this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Similar {
+pub struct SimilarDecision {
     /// The request.
     pub id: RequestId,
     /// When it was decided.
@@ -48,21 +48,21 @@ pub struct Similar {
     pub decision: DecisionWord,
     /// By whom.
     pub by: Vec<String>,
-    /// What became of it.
+    /// Its state now.
     pub state: State,
     /// Whether it was the same call: the same agent, tool and arguments.
     pub exact: bool,
 }
 
-/// Most entries that are told. A request has a handful; votes that are changed again and again could make more.
+/// Most entries that are shown. A request has few; repeated votes could make more.
 const ENTRIES: u32 = 500;
-/// How many decisions are told, among how many requests, among how many entries of the ledger.
+/// The number of decisions shown, and the limits of requests and ledger entries that are read for them.
 const TOLD: usize = 5;
 const LOOKED_AT: u32 = 200;
 const LOOK_BACK: u64 = 50_000;
 
 impl Gate {
-    /// What happened to a request, and how people decided calls like it.
+    /// The history of a request, and how people decided similar calls.
     pub async fn history(&self, actor: &Actor, id: RequestId) -> Result<History, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         let request = self.get(actor, id).await?;
@@ -77,7 +77,7 @@ impl Gate {
         Ok(History { entries, similar: self.similar(actor, &request).await? })
     }
 
-    async fn similar(&self, actor: &Actor, request: &Request) -> Result<Vec<Similar>, GateError> {
+    async fn similar(&self, actor: &Actor, request: &Request) -> Result<Vec<SimilarDecision>, GateError> {
         let arguments = request.content.as_ref().and_then(|content| content.body.arguments());
         let (Some(tool), Some(arguments)) = (&request.tool, arguments) else { return Ok(Vec::new()) };
         let own = shape(tool, arguments);
@@ -92,7 +92,7 @@ impl Gate {
         let like = listed.items.iter().filter(|other| other.id != request.id).filter_map(|other| {
             let theirs = other.content.as_ref()?.body.arguments()?;
             let decision = other.decision.as_ref().filter(|decision| !decision.by.is_empty())?;
-            (shape(tool, theirs) == own).then(|| Similar {
+            (shape(tool, theirs) == own).then(|| SimilarDecision {
                 id: other.id,
                 at: decision.at,
                 agent: show(&other.agent),
@@ -106,17 +106,17 @@ impl Gate {
     }
 }
 
-fn happened(request: &Request, entry: &Entry) -> Happened {
+fn happened(request: &Request, entry: &Entry) -> HistoryEntry {
     let by = show(&entry.by.name);
     let text = match &entry.data {
         Data::Request(event) => said(request, entry, event, &by),
-        // Not about a request; told by its name rather than left out.
+        // Not about a request: shown by its name instead of being left out.
         Data::Admin(event) => format!("{by}: {}.", event.name()),
     };
-    Happened { seq: entry.seq, at: entry.at, by, role: entry.by.role, kind: entry.data.name(), text }
+    HistoryEntry { seq: entry.seq, at: entry.at, by, role: entry.by.role, kind: entry.data.name(), text }
 }
 
-/// What happened, in a sentence.
+/// The event in a sentence.
 fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
     let decision = request.decision.as_ref().filter(|decision| Some(decision.version) == entry.version);
     let outcome = request.outcome.as_ref().filter(|outcome| Some(outcome.version) == entry.version);
@@ -141,10 +141,7 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
             match (&created.grant, created.verdict.effect) {
                 (Some(grant), _) => {
                     let whose = created.granted_by.as_deref().map(|by| format!(" of {}", show(by)));
-                    format!(
-                        "{asked}; the standing approval {grant}{} let it through.",
-                        whose.unwrap_or_default()
-                    )
+                    format!("{asked}; the grant {grant}{} let it through.", whose.unwrap_or_default())
                 }
                 (None, Effect::Allow) if created.verdict.confine.is_some() => {
                     format!("{asked}; rule {rule} allowed it, confined to the workspace.")
@@ -167,7 +164,7 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
         }
         Event::Decided { vote, decision: word, by: all, .. } => {
             let who = match (vote.auth, decision.and_then(|decision| decision.claimed.as_ref())) {
-                (Auth::Open, Some(Claimed { reviewer: Some(name), .. })) => {
+                (Auth::Open, Some(UnverifiedReviewer { reviewer: Some(name), .. })) => {
                     format!("{} (without a key; said to be {})", show(&vote.by), show(name))
                 }
                 (Auth::Open, _) => format!("{} (without a key)", show(&vote.by)),
@@ -200,8 +197,8 @@ fn said(request: &Request, entry: &Entry, event: &Event, by: &str) -> String {
             format!("Nobody decided in time; others are asked until {expires_at}.")
         }
         Event::Expired {} => "Nobody decided in time.".to_owned(),
-        Event::Lapsed {} => "Nobody used the permit in time.".to_owned(),
-        Event::Unknown {} => "Nobody said in time what became of it.".to_owned(),
+        Event::Lapsed {} => "The permit was not used in time.".to_owned(),
+        Event::Unknown {} => "No report came in time, so the outcome is unknown.".to_owned(),
         Event::Resolved { status } => {
             let note = outcome.and_then(|outcome| outcome.note.as_deref());
             with(format!("{by} settled that it {}", became(status)), note)

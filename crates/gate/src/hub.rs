@@ -1,4 +1,4 @@
-//! The one reader of the tail: takes every entry once, in order, and tells waiters, streams and the timer.
+//! The one reader of the tail: reads every entry once, in order, and passes it to waiters, streams and the timer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ pub(crate) async fn run(inner: Arc<Inner>, mut tail: Tail) {
         match news {
             Ok(news) => tell(&inner, news).await,
             Err(StoreError::Stopped(_)) => return,
-            // Whoever waits would wait for what may never come.
+            // Waiters would wait for entries that may never come.
             Err(StoreError::HistoryLost(_)) => return inner.waiters.end_all(),
             Err(error) => {
-                // The cursor stays where it is: nothing is lost, only late.
+                // The cursor stays: entries are late, not lost.
                 tracing::warn!(%error, "the tail cannot be read; trying again");
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
@@ -39,12 +39,12 @@ async fn tell(inner: &Inner, news: News) {
     if news.admin.is_some() {
         match inner.store.refresh_directory().await {
             Ok(directory) => inner.waiters.wake_revoked(&directory),
-            Err(error) => tracing::warn!(%error, "keys and people could not be read again"),
+            Err(error) => tracing::warn!(%error, "cannot reload keys and people"),
         }
     }
     if concerns_doors(&news) {
         let _ = inner.door_news.send(news.clone());
     }
-    // No stream is open: nobody to tell.
+    // There is no open stream.
     let _ = inner.news.send(news);
 }

@@ -1,4 +1,4 @@
-//! Asking policy: about a new request, and about what an edit would run instead.
+//! Evaluates policy: for a new request, and for what an edit would run instead.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use placet_policy::{Call, Claims, Outcome, Place, Policy, Trust, trust_material}
 use placet_store::{planted, trust_key};
 use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, grants::cosmetic, policies::Version};
+use crate::{Gate, GateError, grants::cosmetic, policies::LoadedPolicy};
 
-/// Where a call of the hook program happens, if a person opened folders to its agent. No other door resolves paths, so
-/// over no other door anything is known to happen there.
+/// The folder of a call of the hook program, if folders are open to its agent. Other doors do not resolve paths, so
+/// for them the place of a call is unknown.
 pub(crate) fn place<'a>(
     source: &str,
     agent: &str,
@@ -28,19 +28,19 @@ pub(crate) fn place<'a>(
     (resolved && !roots.is_empty()).then_some(Place { roots, context, confines })
 }
 
-/// What policy says of a call, less what nobody there can do: only the hook program of an agent that a person marked for it runs
-/// calls confined, and only where it says that it can. Everybody else is held.
+/// The outcome of policy for a call, limited to what the caller can do. Only the hook program of a marked agent can
+/// confine calls, and only if it says so. Others are held.
 pub(crate) fn confined(outcome: Outcome, call: &Call<'_>, directory: &Directory) -> Outcome {
     if outcome.confine.is_none() || planted("anybody-confines") {
         return outcome;
     }
     let (agent, says) = (call.agent, says_confines(call.claims.context));
     let why = if call.kind != Kind::Action || !Door::named(call.source).resolves_paths() {
-        "only the hook program of a coding agent can do that".to_owned()
+        "only the hook program of a coding agent can confine calls".to_owned()
     } else if !directory.confines(agent, call.source) {
         format!("`{agent}` is not marked for that: `placet agent confine {agent}`")
     } else if says != outcome.confine {
-        "its hook program cannot do that here".to_owned()
+        "its hook program cannot confine calls here".to_owned()
     } else {
         return outcome;
     };
@@ -78,7 +78,7 @@ pub(crate) fn call_of_new<'a>(
     Call::new(body, agent, source, time, claims)
 }
 
-/// A stored request as policy sees it, with its own body or another one in its place.
+/// A stored request as policy sees it, with its own body or another one.
 pub(crate) fn call_of<'a>(
     request: &'a Request,
     content: &'a Content,
@@ -95,7 +95,7 @@ pub(crate) fn call_of<'a>(
     Call::new(body, &request.agent, &request.source, time, claims)
 }
 
-/// What would run: the arguments as replaced, or the steps that are approved, as they are approved.
+/// What would run: the replaced arguments, or the approved steps.
 fn replaced(body: &Body, proposal: &ProposalContent) -> Body {
     match (body, &proposal.arguments, &proposal.steps) {
         (Body::Action(action), Some(arguments), _) => {
@@ -114,7 +114,7 @@ fn replaced(body: &Body, proposal: &ProposalContent) -> Body {
     }
 }
 
-/// The terms on which approvals add up: bound to every rule that holds the call, not only to the first.
+/// The terms by which approvals add up: bound to every rule that holds the call, not only to the first.
 fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
     let rules: Vec<&str> = outcome.rules.iter().map(String::as_str).collect();
     let plain = rules.len() <= NAMED && !rules.iter().any(|rule| rule.contains(','));
@@ -132,11 +132,11 @@ fn terms(outcome: &Outcome, trust: &Trust) -> TrustTerms {
     TrustTerms { rule, after, template, cosmetic: Vec::new(), bound: true }
 }
 
-/// So many rules are written out in the terms of trust.
+/// The number of rules that the terms of trust list by name.
 const NAMED: usize = 16;
 
-/// Time for deciding: policy's, and an agent may only ask for less. Where somebody else is asked next, the agent's wish does
-/// not shorten the time of those who are asked first: it would choose who decides.
+/// The time for deciding, by policy. An agent can only ask for less. If there is an escalation, it cannot shorten the
+/// first step, because it would choose who decides.
 pub(crate) fn time_to_decide(
     asked: Option<Duration>,
     outcome: &Outcome,
@@ -153,7 +153,7 @@ pub(crate) fn time_to_decide(
 }
 
 /// The verdict as it is recorded.
-pub(crate) fn verdict(outcome: &Outcome, version: &Version) -> Verdict {
+pub(crate) fn verdict(outcome: &Outcome, version: &LoadedPolicy) -> Verdict {
     Verdict {
         effect: outcome.effect,
         confine: outcome.confine,
@@ -164,9 +164,9 @@ pub(crate) fn verdict(outcome: &Outcome, version: &Version) -> Verdict {
 }
 
 impl Gate {
-    /// Policy's needs, and never less than what this server asks of every held request.
+    /// The needs of policy, and at least what this server needs for every held request.
     pub(crate) fn at_least(&self, needs: &Needs) -> Needs {
-        // Whoever meets anything at all meets one person.
+        // Any needs that can be met need at least one person.
         if self.settings.needs == Needs::default() {
             return needs.clone();
         }
@@ -180,16 +180,15 @@ impl Gate {
         chain.iter().map(raised).collect()
     }
 
-    /// Trust that a held request may claim, and what deciding on it teaches, if policy lets trust be earned.
+    /// The trust that a held request may use, and what its decision adds to it, if policy offers trust.
     ///
-    /// What must be equal is worked out without anything the agent says of itself, except its folder: whoever says no to a
-    /// call says no to it under whatever name it comes, and in every folder. What the agent says can only take away that
-    /// this request may claim trust.
+    /// The digest uses nothing that the agent says about itself, except its folder. So a deny counts for the call
+    /// under every name and in every folder. What the agent says can only rule out that this request uses trust.
     pub(crate) fn trust_offer(
         &self,
         call: &Call<'_>,
         outcome: &Outcome,
-        version: &Version,
+        version: &LoadedPolicy,
     ) -> Result<Option<TrustOffer>, GateError> {
         let offers = version.good().is_some_and(Policy::offers_trust);
         if !offers || outcome.effect != Effect::Hold || call.kind != Kind::Action {
@@ -220,7 +219,7 @@ impl Gate {
         Ok(Some(TrustOffer { terms, key, usable }))
     }
 
-    /// What policy says of a replacement: the request's own and the one in force, whichever is stricter.
+    /// The verdict on a replacement: by the request's own policy and the one in force, the stricter of both.
     pub(crate) async fn ruling(
         &self,
         request: &Request,
@@ -238,7 +237,7 @@ impl Gate {
         if own.hash() != in_force.hash() {
             outcome = outcome.join(own.evaluate(&call));
         }
-        // What policy lets through needs nobody beyond those who are already asked.
+        // If policy allows the replacement, the people who are already asked are enough.
         let needs = match outcome.effect {
             Effect::Allow => Needs::default(),
             Effect::Hold | Effect::Deny => self.at_least(&outcome.needs),

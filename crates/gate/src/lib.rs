@@ -47,31 +47,33 @@ pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
 pub use events::{EventRetention, Told, answer as event_answer, status as event_status};
-pub use explain::{Explained, Preview};
+pub use explain::{CallExplanation, Preview};
 pub use feed::Feed;
-pub use figures::{Attention, Deciders, Decisions, Depth, Figures, Now, ReviewerFigures, Speed, Speeds};
+pub use figures::{
+    Attention, Deciders, Decisions, Depth, Figures, PendingNow, ReviewerFigures, Speed, Speeds,
+};
 pub use freezes::NewFreeze;
 pub use gate::{Gate, Settings};
-pub use grants::{GrantView, Remember, RememberScope, Within, WouldCover};
-pub use history::{Happened, History, Similar};
+pub use grants::{GrantPreview, GrantView, Remember, RememberScope, RememberWithin};
+pub use history::{History, HistoryEntry, SimilarDecision};
 pub use keys::{KeyLook, MadeKey, NewKey, PersonSpec};
 pub use notes::{NoteConflict, Notes};
 pub use outgrown::{Outgrown, OutgrownGrant};
 pub use pace::Pace;
-pub use permit::{Claimed, Ran};
+pub use permit::{ClaimedPermit, RunReport};
 pub use placet_store::{
     ANSWER_TO, AttemptResult, Channels, Clock, Delivery, DocumentOutcome, EventTail, EventWords, Filter,
     Idempotency, LedgerRow, Listed, NewDocument, NewEvent, NewNote, News, Note, NoteChange, NoteExpected,
     NoteFilter, Order, Outcome, PolicyVersion, Progress, Raise, RecentEvents, SeenEvent, StoreError,
     StoredEvent, StoredSession, SystemClock, planted,
 };
-pub use policies::{Checked, PolicyView, Put};
+pub use policies::{CheckedPolicy, PolicyPut, PolicyView};
 pub use roots::AgentView;
 pub use sessions::{MadeLink, OpenedSession, SignedIn};
-pub use simulate::{Shadow, Simulated};
+pub use simulate::{Shadow, SimulationProgress};
 pub use submit::Submitted;
-pub use suggest::{LeftOut, Suggestion, Suggestions};
+pub use suggest::{OmittedCalls, Suggestion, Suggestions};
 pub use summary::{Part, SessionSummary, SummaryGrant, SummaryLine};
 pub use tickets::{Ticket, TicketFor};
 pub use verifying::{Turn, Verification};
-pub use waiters::{Parked, Until, Waited, Waiting, Woken};
+pub use waiters::{ParkedWait, Until, WaitResult, WaitState, WokenWait};

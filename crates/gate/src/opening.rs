@@ -1,4 +1,4 @@
-//! Questions of the hook program whether its agent may work in a folder: the gate writes their words itself.
+//! Questions of the hook program about opening a folder. The gate writes their text.
 
 use placet_core::{
     Body, DecisionWord, Door, Invalid, OPEN_FOLDER, Spec, Terms, WeakKey, check_opening, opening,
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::{Gate, GateError};
 
 impl Gate {
-    /// The same, or, if the hook program asks for a folder, the question about it: in words that no agent chose, about a folder
-    /// that can be opened and is not open yet.
-    /// Its weak key is the folder's, so that there is one question about it at a time.
+    /// Returns the spec unchanged, or the question if the hook program asks about a folder. Its text is Placet's own,
+    /// and the folder must be valid and not yet open. The weak key comes from the folder, so there is one question
+    /// about it at a time.
     pub(crate) fn worded(
         &self,
         source: &str,

@@ -1,4 +1,4 @@
-//! How fast one person says yes. It warns that person, tells nobody else, and never blocks.
+//! How fast one person approves. It warns only that person, and never blocks.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,35 +10,36 @@ use placet_core::{Actor, Auth, DecisionWord, Request, RequestId, Role, State, Ti
 
 use crate::{Gate, GateError};
 
-/// How fast a person decided of late.
+/// How fast a person decided recently.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pace {
     /// Yeses within the window.
     pub approvals: u64,
-    /// Of them those that came within [`Pace::QUICK`] after the request was opened, or after the decision before.
+    /// The votes among them that came within [`Pace::QUICK`] after the request was opened, or after the decision
+    /// before.
     pub quick: u64,
     /// Noes within the window.
     pub denials: u64,
-    /// Whether that is faster than anybody reads.
+    /// Whether that is faster than a person can read.
     pub warned: bool,
 }
 
 impl Pace {
     /// How far back it looks.
     pub const WINDOW: Duration = Duration::from_mins(10);
-    /// A yes that comes sooner was hardly read.
+    /// An approval that is faster than this was hardly read.
     pub const QUICK: Duration = Duration::from_secs(3);
-    /// So many of them, without one no, are a warning.
+    /// This many of them, without one deny, cause a warning.
     pub const MOST: u64 = 20;
 }
 
-/// How many votes of a person are kept, and how many requests that they opened.
+/// The number of votes and of opened requests that are kept per person.
 const VOTES: usize = 500;
 const OPENED: usize = 200;
-/// How many people are kept; of more, those who did nothing of late are forgotten.
+/// The number of people that are kept. Beyond it, inactive people are dropped.
 const PEOPLE: usize = 10_000;
 
-/// What people did of late, as this node heard of it. It is lost with the process: a warning may come late.
+/// Recent votes, as this node saw them. They are lost with the process, so a warning may come late.
 #[derive(Debug, Default)]
 // A std mutex: held to push a few values, never across an await.
 pub(crate) struct Paces(Mutex<HashMap<String, Recent>>);
@@ -58,7 +59,7 @@ struct Vote {
 }
 
 impl Paces {
-    /// Somebody opened a request. The first time counts.
+    /// Notes that a person opened a request. The first time counts.
     fn opened(&self, name: &str, id: RequestId, at: Time) {
         self.with(name, at, |recent| {
             if recent.opened.iter().all(|(known, _)| *known != id) {
@@ -70,14 +71,14 @@ impl Paces {
         });
     }
 
-    /// Something happened to a request. Its votes are looked at, each once.
+    /// Notes the votes of a changed request, each once.
     pub(crate) fn heard(&self, name: &str, request: &Request, at: Time) {
         if !["request.voted", "request.decided"].contains(&name) {
             return;
         }
-        // A vote without a key is nobody's.
+        // A vote without a key belongs to no person.
         for vote in request.votes.iter().filter(|vote| vote.auth != Auth::Open) {
-            // An older one of the same request was heard when it was cast.
+            // An older vote of the same request was noted when it was cast.
             if at.since(vote.at) < Pace::WINDOW {
                 self.with(&vote.by, at, |recent| recent.add(request.id, vote.at, vote.vote));
             }
@@ -130,7 +131,7 @@ impl Recent {
                     pace.quick += u64::from(vote.quick);
                 }
                 DecisionWord::Deny => pace.denials += 1,
-                // Whoever writes something has read something.
+                // A person who writes a reason has read the request.
                 DecisionWord::Edit | DecisionWord::Respond => {}
             }
         }
@@ -140,13 +141,13 @@ impl Recent {
 }
 
 impl Gate {
-    /// How fast this person decided of late. Nobody else is told.
+    /// How fast this person decided recently. Only this person is told.
     pub fn pace(&self, actor: &Actor) -> Result<Pace, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         Ok(self.paces.of(&actor.name, self.now()))
     }
 
-    /// A reviewer opened a pending request, so that a yes within seconds can be told from one after a while.
+    /// Notes that a reviewer opened a pending request, to tell a quick approval from a slow one.
     pub fn opened(&self, actor: &Actor, request: &Request) {
         if actor.role == Role::Reviewer && request.state == State::Pending {
             self.paces.opened(&actor.name, request.id, self.now());
@@ -172,7 +173,7 @@ mod tests {
         for n in 0..20 {
             recent.add(id(n), second(n * 2), DecisionWord::Approve);
         }
-        // Before the first one nothing was decided, so nobody knows how long that took.
+        // Before the first vote there is nothing to measure from.
         assert_eq!(recent.pace(second(40)), Pace { approvals: 20, quick: 19, denials: 0, warned: false });
         recent.add(id(20), second(40), DecisionWord::Approve);
         assert!(recent.pace(second(40)).warned);

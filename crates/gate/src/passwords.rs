@@ -1,4 +1,4 @@
-//! Passwords: hashed with Argon2id on a thread that may take its time, a few at once. The only file that talks to `argon2`.
+//! Passwords: hashed with Argon2id on threads for slow work, a few at once. The only file that uses `argon2`.
 
 use std::sync::{
     Arc,
@@ -12,24 +12,24 @@ use tokio::sync::Semaphore;
 
 use crate::{GateError, policies::off_thread};
 
-/// How many are hashed at once: each takes 19 MiB and a core.
+/// The number of hashes at once. Each takes 19 MiB and a core.
 const AT_ONCE: usize = 2;
-/// How many may be hashed or wait for it.
+/// The number of hashes that run or wait.
 const WAITING: usize = 32;
 /// Shortest and longest password, in bytes.
 const LENGTH: std::ops::RangeInclusive<usize> = 12..=1024;
 
-/// Compared with when there is nothing to compare with, so that this takes as long. Nobody knows a password for it.
+/// Compared with if no hash is stored, so that the time is the same. No password fits it.
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$cGxhY2V0LW5vYm9keQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// The bounded place where passwords are hashed.
+/// The bounded hasher of passwords.
 #[derive(Debug)]
 pub(crate) struct Passwords {
     turns: Arc<Semaphore>,
-    // Beyond this many, callers are sent away at once instead of queueing without end.
+    // Beyond this many, callers are refused at once instead of queueing without end.
     seats: Arc<Semaphore>,
-    // Every comparison takes as long as any other; tests see by this that there was one.
+    // Every comparison takes equally long. Tests use this to see that there was one.
     compared: AtomicU64,
 }
 
@@ -50,7 +50,7 @@ impl Passwords {
     ) -> Result<T, GateError> {
         let seat = self.seats.clone().try_acquire_owned().map_err(|_| StoreError::Busy)?;
         let turn = self.turns.clone().acquire_owned().await.map_err(|_| GateError::Closing)?;
-        // Both go with the work: a caller that leaves does not make room for another before it is done.
+        // The permits move into the work: a caller that leaves does not make room before the work is done.
         off_thread(move || {
             let _kept = (seat, turn);
             work()
@@ -58,7 +58,7 @@ impl Passwords {
         .await
     }
 
-    /// Whether a password fits. Where nothing is stored, none does, and finding out takes as long.
+    /// Whether a password fits. Without a stored hash none does, after the same time.
     pub(crate) async fn fits(&self, password: &str, stored: Option<Arc<str>>) -> Result<bool, GateError> {
         let known = stored.is_some();
         let password = password.to_owned();
@@ -72,12 +72,12 @@ impl Passwords {
         Ok(fits && known)
     }
 
-    /// How many passwords were compared, with something or with nothing.
+    /// How many passwords were compared, with or without a stored hash.
     pub(crate) fn compared(&self) -> u64 {
         self.compared.load(Ordering::Relaxed)
     }
 
-    /// What is stored of a new password.
+    /// The hash of a new password.
     pub(crate) async fn hash(&self, password: &str, salt: [u8; 16]) -> Result<Arc<str>, GateError> {
         if !LENGTH.contains(&password.len()) {
             let said = format!("a password has {} to {} bytes", LENGTH.start(), LENGTH.end());

@@ -13,32 +13,32 @@ use sha2::Sha256;
 
 use crate::{Gate, GateError, gate::about};
 
-/// A claimed permit: what may run, and until when to say what became of it.
+/// A claimed permit: what may run, and the deadline for the report.
 #[derive(Debug, Clone)]
-pub struct Claimed {
-    /// The permit itself; shown to its claimant and nowhere else.
+pub struct ClaimedPermit {
+    /// The permit itself. Shown only to its claimant.
     pub permit: String,
     /// The request, whose effective arguments are what may run.
     pub request: Arc<Request>,
-    /// Of what was allowed confined: the folders that it may change.
+    /// For a confined call: the folders that it may change.
     pub workspace: Vec<String>,
 }
 
-/// What whoever ran a call says of it.
+/// The report of a run.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct RunReport {
     /// Whether it worked.
     pub status: ReportStatus,
     /// Digest of its result, as its executor computed it.
     pub result_digest: Option<String>,
     /// In the executor's words.
     pub note: Option<String>,
-    /// It was allowed confined, and nothing shows that it ran so.
+    /// It was allowed confined, and there is no proof that it ran confined.
     pub unconfined: bool,
 }
 
 pub(crate) fn keyed(secret: &[u8], domain: &str, parts: &[&[u8]]) -> [u8; 32] {
-    // HMAC takes keys of any length; the fallback cannot happen and would still be a keyed hash of nothing secret.
+    // HMAC takes keys of any length, so the fallback cannot happen.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of any length");
     mac.update(domain.as_bytes());
     for part in parts {
@@ -48,7 +48,7 @@ pub(crate) fn keyed(secret: &[u8], domain: &str, parts: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The permit of one claimant on one request: the same claimant can ask again, nobody can guess it.
+/// The permit of one claimant on one request. The same claimant can ask again, and it cannot be guessed.
 fn permit(secret: &[u8], id: RequestId, salt: &[u8]) -> String {
     let bytes = keyed(secret, "placet/permit/v1", &[id.as_bytes(), salt]);
     format!("prm_{}", BASE32_DNSSEC.encode(&bytes))
@@ -72,18 +72,18 @@ fn fingerprint(domain: &str, text: &str) -> Digest {
 }
 
 impl Gate {
-    /// Takes the permit of an approved request. The same claimant gets the same permit until it reports.
+    /// Claims the permit of an approved request. The same claimant gets the same permit until it reports.
     pub async fn claim(
         &self,
         actor: &Actor,
         id: RequestId,
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
-    ) -> Result<Claimed, GateError> {
+    ) -> Result<ClaimedPermit, GateError> {
         self.claim_through(door::REST, actor, id, claimant, idempotency).await
     }
 
-    /// The same through a door of another name. What was allowed confined has a permit only for the hook program.
+    /// The same through a named door. What was allowed confined has a permit only for the hook program.
     pub async fn claim_through(
         &self,
         source: &str,
@@ -91,7 +91,7 @@ impl Gate {
         id: RequestId,
         claimant: Option<&str>,
         idempotency: Option<Idempotency>,
-    ) -> Result<Claimed, GateError> {
+    ) -> Result<ClaimedPermit, GateError> {
         about(id);
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let secret = self.store.secret();
@@ -110,7 +110,7 @@ impl Gate {
         let claim = Claim { id, permit: held, claimant, confines };
         let outcome = self.command(actor, Command::Claim(claim), idempotency).await?;
         let request = outcome.request.ok_or_else(GateError::not_found)?;
-        // An idempotency key answers for what happened then; the permit is only good if it is still that one.
+        // A replayed answer is about the past: its permit is good only if it is still the current one.
         if request.claim.as_ref().is_none_or(|claim| claim.permit != held) {
             return Err(GateError::Refused { refusal: Refusal::AlreadyClaimed, request: Some(request) });
         }
@@ -118,10 +118,10 @@ impl Gate {
             Some(_) => self.store.directory().roots(&request.agent).to_vec(),
             None => Vec::new(),
         };
-        Ok(Claimed { permit, request, workspace })
+        Ok(ClaimedPermit { permit, request, workspace })
     }
 
-    /// Says what became of a claimed action.
+    /// Reports the result of a claimed action.
     #[expect(clippy::too_many_arguments, reason = "the fields of one call, each used once")]
     pub async fn report(
         &self,
@@ -133,7 +133,7 @@ impl Gate {
         note: Option<String>,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
-        let ran = Ran { status, result_digest, note, unconfined: false };
+        let ran = RunReport { status, result_digest, note, unconfined: false };
         self.report_run(actor, id, permit, ran, idempotency).await
     }
 
@@ -144,13 +144,13 @@ impl Gate {
         actor: &Actor,
         id: RequestId,
         permit: &str,
-        ran: Ran,
+        ran: RunReport,
         idempotency: Option<Idempotency>,
     ) -> Result<Arc<Request>, GateError> {
         about(id);
         let actor = &*self.acting(actor, &[Role::Agent])?;
         let permit = fingerprint("placet/permit/v1", permit);
-        let Ran { status, result_digest, note, unconfined } = ran;
+        let RunReport { status, result_digest, note, unconfined } = ran;
         let report = Report { id, permit, status, result_digest, note, unconfined };
         let outcome = self.command(actor, Command::Report(report), idempotency).await?;
         outcome.request.ok_or_else(GateError::not_found)

@@ -1,11 +1,11 @@
-//! The policy in force: found by its hash, held compiled, put by an admin. Where it cannot be used, everything waits.
+//! The policy in force: found by its hash, kept compiled, put by an admin. If it cannot be used, everything waits.
 
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, PoisonError, RwLock},
 };
 
-use placet_core::{Actor, AdminCommand, AllOf, Effect, Expected, Needs, Risk, Role, Seat, Time};
+use placet_core::{Actor, AdminCommand, AllOf, Effect, ExpectedPolicy, Needs, Risk, Role, Seat, Time};
 use placet_ledger::hash;
 use placet_policy::{CONTRADICTION, Call, Finding, Outcome, Policy, Problem};
 use placet_store::{PolicyVersion, planted};
@@ -17,14 +17,14 @@ use crate::{
     preview::{contradiction, says, says_more},
 };
 
-/// One policy: compiled, or the reason why it cannot be.
+/// A policy: compiled, or the reason why it cannot be used.
 #[derive(Debug)]
-pub(crate) enum Version {
+pub(crate) enum LoadedPolicy {
     Good(Box<Policy>),
     Broken { hash: String, why: String },
 }
 
-impl Version {
+impl LoadedPolicy {
     fn read(hash: &str, text: &str) -> Self {
         match Policy::parse(text) {
             Ok(policy) if policy.hash() == hash => Self::Good(Box::new(policy)),
@@ -49,7 +49,7 @@ impl Version {
         }
     }
 
-    /// What it says of a call. Fail closed: a policy that cannot be used may have asked for anything.
+    /// The outcome for a call. Fail closed: a policy that cannot be used may have needed anything.
     pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
         let why = match self {
             Self::Good(policy) => return doubted(policy.evaluate(call), call),
@@ -78,8 +78,8 @@ impl Version {
     }
 }
 
-/// What policy says, and never less than a person where the call contradicts it: tools that are let through as readers may
-/// be handed a command, a statement or a body to send. Only ever stricter.
+/// The outcome of policy. It is at least a hold if the call contradicts it: a tool that is allowed as a reader may be
+/// given a command, a statement or a body to send. This only makes the outcome stricter.
 pub(crate) fn doubted(mut outcome: Outcome, call: &Call<'_>) -> Outcome {
     if planted("readers-may-write") {
         return outcome;
@@ -111,19 +111,19 @@ pub(crate) fn doubted(mut outcome: Outcome, call: &Call<'_>) -> Outcome {
         rule: CONTRADICTION.to_owned(),
         reasons: [why, allowed].into_iter().chain(outcome.reasons).collect(),
         risk: outcome.risk.max(Risk::High),
-        // Nobody has approved this as what it is.
+        // No person has approved this for what it really does.
         trust: None,
         ..outcome
     }
 }
 
-/// What the gate knows of policies.
+/// The policies that the gate holds.
 #[derive(Debug)]
 pub(crate) struct Policies {
-    built_in: Arc<Version>,
-    // Compiled ones by hash, those in force and those that pending requests came under. Read on every submit.
-    known: RwLock<HashMap<String, Arc<Version>>>,
-    // Standing yeses by agent and tool, made anew when the directory changes.
+    built_in: Arc<LoadedPolicy>,
+    // Compiled policies by hash: those in force and those of pending requests. Read on every submit.
+    known: RwLock<HashMap<String, Arc<LoadedPolicy>>>,
+    // Grants by agent and tool, made anew when the directory changes.
     pub(crate) grants: RwLock<GrantIndex>,
 }
 
@@ -131,29 +131,29 @@ pub(crate) struct Policies {
 const KNOWN: usize = 16;
 /// How many versions are listed.
 const VERSIONS: u32 = 1000;
-/// Longest text, in bytes, before it is even looked at.
+/// The longest text that is read, in bytes.
 const TEXT: usize = 1024 * 1024;
-/// Longest name of where a policy came from.
+/// The longest name of a policy's source.
 const SOURCE: usize = 200;
 
 impl Policies {
     pub(crate) fn new(built_in: &str) -> Self {
         let name = hash("placet/policy/v1", &[built_in.as_bytes()]).to_string();
         Self {
-            built_in: Arc::new(Version::read(&name, built_in)),
+            built_in: Arc::new(LoadedPolicy::read(&name, built_in)),
             known: RwLock::default(),
             grants: RwLock::default(),
         }
     }
 
-    fn find(&self, hash: &str) -> Option<Arc<Version>> {
+    fn find(&self, hash: &str) -> Option<Arc<LoadedPolicy>> {
         if hash == self.built_in.hash() {
             return Some(self.built_in.clone());
         }
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
     }
 
-    fn keep(&self, version: &Arc<Version>) {
+    fn keep(&self, version: &Arc<LoadedPolicy>) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KNOWN {
             known.clear();
@@ -162,7 +162,7 @@ impl Policies {
     }
 }
 
-/// The policy in force, or another one, as people see it.
+/// A policy as people see it.
 #[derive(Debug, Clone)]
 pub struct PolicyView {
     /// Its hash.
@@ -171,43 +171,43 @@ pub struct PolicyView {
     pub text: Arc<str>,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// Where it came from; `built-in` when nobody put it.
+    /// Where it came from. `built-in` if none was ever put.
     pub source: String,
     /// When it was put last.
     pub at: Option<Time>,
     /// Who put it last.
     pub by: Option<String>,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     pub warnings: Vec<Problem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     pub findings: Vec<Finding>,
-    /// Why it cannot be used: everything waits then.
+    /// Why it cannot be used. Then everything waits.
     pub broken: Option<String>,
 }
 
 /// A policy that was put.
 #[derive(Debug, Clone)]
-pub struct Put {
+pub struct PolicyPut {
     /// Its hash.
     pub hash: String,
-    /// Whether anything changed: the policy in force can be put again, and nothing is written.
+    /// Whether anything changed. Putting the policy in force again writes nothing.
     pub changed: bool,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     pub warnings: Vec<Problem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     pub findings: Vec<Finding>,
 }
 
-/// A policy that could be put.
+/// A policy that is valid.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct CheckedPolicy {
     /// Its hash.
     pub hash: String,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What is allowed but probably not meant.
+    /// What is allowed but probably not intended.
     pub warnings: Vec<Problem>,
-    /// What the people who exist can and cannot meet.
+    /// Needs that the existing people can or cannot meet.
     pub findings: Vec<Finding>,
 }
 
@@ -215,50 +215,50 @@ pub struct Checked {
 const READERS: [Role; 3] = [Role::Reviewer, Role::Admin, Role::Auditor];
 
 impl Gate {
-    /// The policy in force, as this node knows. Commands check again at commit.
-    pub(crate) async fn in_force(&self) -> Result<Arc<Version>, GateError> {
+    /// The policy in force, as this node knows it. Commands check again at commit.
+    pub(crate) async fn in_force(&self) -> Result<Arc<LoadedPolicy>, GateError> {
         match &self.store.directory().policy {
             None => Ok(self.policies.built_in.clone()),
             Some(hash) => match self.policies.find(hash) {
                 Some(known) => Ok(known),
-                // Boxed: once for each policy, and too large to be carried through every submit.
+                // Boxed: it is large, and needed once per policy, not per submit.
                 None => Box::pin(self.version(hash)).await,
             },
         }
     }
 
-    /// A policy by its hash: the one in force, or the one that a request came under.
-    pub(crate) async fn version(&self, hash: &str) -> Result<Arc<Version>, GateError> {
+    /// A policy by its hash: the one in force, or the one of a request.
+    pub(crate) async fn version(&self, hash: &str) -> Result<Arc<LoadedPolicy>, GateError> {
         if let Some(known) = self.policies.find(hash) {
             return Ok(known);
         }
         let Some(text) = self.store.policy_text(hash).await? else {
-            // Not kept: it may be the built-in one of another version of this program.
+            // Not cached: it may be the built-in policy of another version of this program.
             let why = "its text is not stored here".to_owned();
-            return Ok(Arc::new(Version::Broken { hash: hash.to_owned(), why }));
+            return Ok(Arc::new(LoadedPolicy::Broken { hash: hash.to_owned(), why }));
         };
         let name = hash.to_owned();
-        let version = Arc::new(off_thread(move || Version::read(&name, &text)).await?);
-        if let Version::Broken { why, .. } = &*version {
-            tracing::error!(%hash, %why, "a policy cannot be used: what comes under it waits for two people");
+        let version = Arc::new(off_thread(move || LoadedPolicy::read(&name, &text)).await?);
+        if let LoadedPolicy::Broken { why, .. } = &*version {
+            tracing::error!(%hash, %why, "a policy cannot be used: its requests wait for two people");
         }
         self.policies.keep(&version);
         Ok(version)
     }
 
-    /// Why the policy in force cannot be used, if that is so: everything waits then, and nobody should be sent here.
+    /// Why the policy in force cannot be used, if so. Then everything waits, and readiness must fail.
     pub async fn policy_problem(&self) -> Option<String> {
         match self.in_force().await.as_deref() {
-            Ok(Version::Good(_)) => None,
-            Ok(Version::Broken { why, .. }) => {
+            Ok(LoadedPolicy::Good(_)) => None,
+            Ok(LoadedPolicy::Broken { why, .. }) => {
                 Some(format!("the policy cannot be used, so every request waits for two people: {why}"))
             }
             Err(error) => Some(format!("the policy cannot be read: {error}")),
         }
     }
 
-    /// Reads a policy as a whole, on a thread that may take its time.
-    pub(crate) async fn parse(&self, text: &str) -> Result<Arc<Version>, GateError> {
+    /// Reads a whole policy, on a thread for slow work.
+    pub(crate) async fn parse(&self, text: &str) -> Result<Arc<LoadedPolicy>, GateError> {
         if text.len() > TEXT {
             let problem = Problem {
                 line: 1,
@@ -274,17 +274,17 @@ impl Gate {
         let text = text.to_owned();
         let parsed = off_thread(move || Policy::parse(&text)).await?;
         let policy = parsed.map_err(|errors| GateError::BadPolicy(Arc::new(errors)))?;
-        Ok(Arc::new(Version::Good(Box::new(policy))))
+        Ok(Arc::new(LoadedPolicy::Good(Box::new(policy))))
     }
 
-    /// Puts another policy in force. It is read as a whole before; `expected` is the hash it was made from.
+    /// Puts another policy in force, after reading all of it. `expected` is the hash it was made from.
     pub async fn put_policy(
         &self,
         actor: &Actor,
         text: &str,
         source: &str,
         expected: Option<&str>,
-    ) -> Result<Put, GateError> {
+    ) -> Result<PolicyPut, GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         if source.len() > SOURCE || source.chars().any(char::is_control) {
             return Err(placet_core::Invalid::new(
@@ -298,20 +298,20 @@ impl Gate {
         let in_force = directory.policy.as_deref().unwrap_or_else(|| self.policies.built_in.hash());
         let hash = version.hash().to_owned();
         let checked = self.checked(&version);
-        let put = |changed| Put {
+        let put = |changed| PolicyPut {
             hash: hash.clone(),
             changed,
             warnings: checked.warnings.clone(),
             findings: checked.findings.clone(),
         };
-        // Somebody else's change must be seen also by those who would not change anything.
+        // A change by somebody else must be noticed even if this put changes nothing.
         if hash == in_force && expected.is_none_or(|expected| expected == in_force) {
             return Ok(put(false));
         }
         let expected = match expected {
-            None => Expected::Anything,
-            Some(hash) if directory.policy.is_none() && hash == in_force => Expected::BuiltIn,
-            Some(hash) => Expected::Hash(hash.to_owned()),
+            None => ExpectedPolicy::Anything,
+            Some(hash) if directory.policy.is_none() && hash == in_force => ExpectedPolicy::BuiltIn,
+            Some(hash) => ExpectedPolicy::Hash(hash.to_owned()),
         };
         self.policies.keep(&version);
         let (text, source) = (Arc::from(text), source.to_owned());
@@ -320,14 +320,14 @@ impl Gate {
         Ok(put(true))
     }
 
-    /// Puts the policy in force again as coming from another place too, so that the record says where it has been seen.
-    /// Refused when another one came into force meanwhile.
+    /// Puts the policy in force again with another source, so that the record names it. Refused if another policy
+    /// came into force meanwhile.
     pub async fn put_policy_again(&self, actor: &Actor, hash: &str, source: &str) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         let directory = self.store.refresh_directory().await?;
         let expected = match &directory.policy {
-            None => Expected::BuiltIn,
-            Some(_) => Expected::Hash(hash.to_owned()),
+            None => ExpectedPolicy::BuiltIn,
+            Some(_) => ExpectedPolicy::Hash(hash.to_owned()),
         };
         let version = self.version(hash).await?;
         let Some(policy) = version.good() else { return Err(GateError::not_found()) };
@@ -335,16 +335,16 @@ impl Gate {
         self.admin(actor, AdminCommand::PutPolicy { hash, text, source, expected }, None).await.map(drop)
     }
 
-    /// Looks at a policy without putting it.
-    pub async fn check_policy(&self, actor: &Actor, text: &str) -> Result<Checked, GateError> {
+    /// Checks a policy without putting it.
+    pub async fn check_policy(&self, actor: &Actor, text: &str) -> Result<CheckedPolicy, GateError> {
         self.acting(actor, &READERS)?;
         let version = self.parse(text).await?;
         Ok(self.checked(&version))
     }
 
-    fn checked(&self, version: &Version) -> Checked {
+    fn checked(&self, version: &LoadedPolicy) -> CheckedPolicy {
         let policy = version.good();
-        Checked {
+        CheckedPolicy {
             hash: version.hash().to_owned(),
             name: policy.and_then(Policy::name).map(str::to_owned),
             warnings: policy.map(|policy| policy.warnings().to_vec()).unwrap_or_default(),
@@ -377,27 +377,27 @@ impl Gate {
         Ok(self.store.policies(VERSIONS).await?)
     }
 
-    async fn view_of(&self, version: &Version) -> Result<PolicyView, GateError> {
+    async fn view_of(&self, version: &LoadedPolicy) -> Result<PolicyView, GateError> {
         let put = self.store.policies(VERSIONS).await?.into_iter().find(|put| put.hash == version.hash());
         let text: Arc<str> = match version {
-            Version::Good(policy) => policy.text().into(),
+            LoadedPolicy::Good(policy) => policy.text().into(),
             // The built-in policy of another version of this program is not stored. What is broken about it says so.
-            Version::Broken { hash, .. } => self.store.policy_text(hash).await?.unwrap_or_default(),
+            LoadedPolicy::Broken { hash, .. } => self.store.policy_text(hash).await?.unwrap_or_default(),
         };
-        let Checked { hash, name, warnings, findings } = self.checked(version);
+        let CheckedPolicy { hash, name, warnings, findings } = self.checked(version);
         let (source, at, by) = match put {
             Some(put) => (put.source, Some(put.at), Some(put.by)),
             None => ("built-in".to_owned(), None, None),
         };
         let broken = match version {
-            Version::Good(_) => None,
-            Version::Broken { why, .. } => Some(why.clone()),
+            LoadedPolicy::Good(_) => None,
+            LoadedPolicy::Broken { why, .. } => Some(why.clone()),
         };
         Ok(PolicyView { hash, text, name, source, at, by, warnings, findings, broken })
     }
 }
 
-/// Runs something that takes milliseconds where it delays nobody.
+/// Runs work of milliseconds where it delays no other task.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, GateError> {

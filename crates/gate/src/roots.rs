@@ -1,4 +1,4 @@
-//! Agents as people see them: the folders that are open to them, and what they report of themselves.
+//! Agents as people see them: the folders that are open to them, and their reports.
 
 use placet_core::{Actor, AdminCommand, Coverage, Covered, Directory, Role};
 
@@ -35,10 +35,10 @@ impl AgentView {
 }
 
 impl Gate {
-    /// Opens these folders to an agent and closes all others, for every key of it and on every node. Only an admin can: an
-    /// agent that could open folders to itself would be asked nothing.
+    /// Opens these folders to an agent and closes all others, for every key of it and on every node. Only an admin
+    /// can: an agent that could open folders to itself would never be asked.
     ///
-    /// With `add` those that are open stay open.
+    /// With `add`, the open folders stay open.
     pub async fn put_roots(
         &self,
         actor: &Actor,
@@ -59,8 +59,8 @@ impl Gate {
         Ok(AgentView::of(&self.store.directory(), agent))
     }
 
-    /// Says whether an agent's hook program may be told to run calls confined, on every node. Only an admin can: what is
-    /// allowed confined is asked about nowhere else.
+    /// Sets whether an agent's hook program may be told to run calls confined, on every node. Only an admin can,
+    /// because a person is not asked about calls that are allowed confined.
     pub async fn put_confine(
         &self,
         actor: &Actor,
@@ -83,7 +83,7 @@ impl Gate {
         Ok(directory.agents.keys().map(|name| AgentView::of(&directory, name)).collect())
     }
 
-    /// Keeps what an agent says of one of its programs. The same once more changes nothing.
+    /// Stores an agent's report of one of its programs. The same report again changes nothing.
     pub async fn put_coverage(&self, actor: &Actor, report: Coverage) -> Result<AgentView, GateError> {
         let actor = &*self.acting(actor, &[Role::Agent])?;
         if !self.store.refresh_directory().await?.reports_the_same(&actor.name, &report) {
@@ -93,7 +93,7 @@ impl Gate {
         Ok(AgentView::of(&self.store.directory(), &actor.name))
     }
 
-    /// Forgets what an agent reported: it is unknown until it reports again.
+    /// Forgets the reports of an agent. It is unknown until it reports again.
     pub async fn forget_coverage(&self, actor: &Actor, agent: &str) -> Result<AgentView, GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         self.admin(actor, AdminCommand::ForgetCoverage { agent: agent.to_owned() }, None).await?;

@@ -1,11 +1,12 @@
-//! Requests as lines of a list: what a queue of thousands needs of each, without drawing everything that was written.
+//! Requests as lines of a list: the fields that a queue of thousands needs, without drawing everything that was
+//! written.
 
 use placet_core::{Actor, Directory, GrantUsed, Origin, RecordView, Request, Role, Row, Time, show};
 
 use crate::{Gate, preview, shape::shape_of};
 
 impl Gate {
-    /// The record of a request as it stands now, without votes that count no more.
+    /// The record of a request as it is now, without void votes.
     pub fn view<'a>(&self, request: &'a Request) -> RecordView<'a> {
         request.view_in(self.now(), &self.store.directory())
     }

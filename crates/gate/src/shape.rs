@@ -1,4 +1,4 @@
-//! The shape of a call: its tool, and the names and types of its arguments, whatever their values.
+//! The shape of a call: its tool, and the names and types of its arguments, without the values.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use sha2::{Digest as _, Sha256};
 const VALUES: usize = 1024;
 const ITEMS: usize = 16;
 
-/// The shape of what was asked for; only calls have one.
+/// The shape of a call. Other kinds have none.
 pub(crate) fn shape_of(request: &Request) -> Option<String> {
     let content = request.content.as_ref().filter(|_| request.kind == Kind::Action)?;
     Some(shape(content.body.tool()?, content.body.arguments()?))
 }
 
-/// Equal for calls of one tool whose arguments have the same names and types, at every depth; the items of a list count
-/// by their types alone. Groups calls and finds precedents; nothing is decided by it.
+/// Equal for calls of one tool whose arguments have the same names and types, at every depth. Items of a list count
+/// by their types alone. Used to group calls and find precedents; it decides nothing.
 pub(crate) fn shape(tool: &str, arguments: &Map<String, Value>) -> String {
     let mut walk = Walk { places: BTreeSet::new(), left: VALUES };
     for (name, value) in arguments {
@@ -28,7 +28,7 @@ pub(crate) fn shape(tool: &str, arguments: &Map<String, Value>) -> String {
     let mut hash = Sha256::new();
     hash.update(tool);
     for place in &walk.places {
-        // Neither a tool nor an escaped name has a line end, so nothing runs together.
+        // Neither a tool nor an escaped name contains a line end, so parts cannot run together.
         hash.update(b"\n");
         hash.update(place);
     }
@@ -64,7 +64,7 @@ impl Walk {
     }
 }
 
-/// A name as one piece of a path: no slash, space or line end of its own.
+/// A name as one part of a path: without slash, space or line end.
 fn escaped(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if !name.is_empty() && name.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! What-if: a candidate policy over everything that is on record, or live beside the one in force without effect.
+//! What-if: a candidate policy over all requests on record, or live beside the policy in force without effect.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use placet_policy::{Comparison, Outcome, Recorded, Report};
 use crate::{
     Gate, GateError,
     judge::{call_of, confined, place},
-    policies::{Version, off_thread},
+    policies::{LoadedPolicy, off_thread},
 };
 
 /// How far a simulation has come, in entries of the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Simulated {
+pub struct SimulationProgress {
     /// Looked at so far.
     pub done: u64,
     /// There were when it began.
@@ -22,7 +22,7 @@ pub struct Simulated {
     pub requests: u64,
 }
 
-/// A candidate that is evaluated live without effect, and what it would have done since.
+/// A candidate that is evaluated on live requests without effect, and its results so far.
 #[derive(Debug, Clone)]
 pub struct Shadow {
     /// Its hash.
@@ -31,27 +31,27 @@ pub struct Shadow {
     pub since: Time,
     /// Who set it.
     pub by: String,
-    /// What it would have done with the requests since.
+    /// What it would have done with the requests since then.
     pub report: Report,
 }
 
-/// What the gate keeps of a candidate.
+/// The gate's state of a candidate.
 #[derive(Debug)]
-pub(crate) struct Shadowing {
-    version: Arc<Version>,
+pub(crate) struct ShadowState {
+    version: Arc<LoadedPolicy>,
     since: Time,
     by: String,
     comparison: Comparison,
 }
 
 /// The candidate, if there is one. A std mutex: held for one evaluation, never across an await.
-pub(crate) type ShadowSlot = Mutex<Option<Shadowing>>;
+pub(crate) type ShadowSlot = Mutex<Option<ShadowState>>;
 
 /// Requests read at a time.
 const PAGE: u32 = 500;
 
-/// What a policy would say now of a request on record. Erased ones cannot be judged.
-pub(crate) fn judged(version: &Version, directory: &Directory, request: &Request) -> Option<Outcome> {
+/// The outcome of a policy for a request on record. Erased requests cannot be judged.
+pub(crate) fn judged(version: &LoadedPolicy, directory: &Directory, request: &Request) -> Option<Outcome> {
     let content = request.content.as_ref()?;
     let place = place(&request.source, &request.agent, &content.context, directory);
     let call = call_of(request, content, &content.body, request.created_at)
@@ -60,19 +60,19 @@ pub(crate) fn judged(version: &Version, directory: &Directory, request: &Request
     Some(confined(version.evaluate(&call), &call, directory))
 }
 
-/// What is on record about a request, compared with what a candidate says of it, which is given back.
+/// Compares a request on record with the candidate's outcome, and returns that outcome.
 pub(crate) fn compare(
     comparison: &mut Comparison,
-    version: &Version,
+    version: &LoadedPolicy,
     directory: &Directory,
     request: &Request,
 ) -> Option<Outcome> {
     let outcome = judged(version, directory, request)?;
     let decided = request.decision.as_ref().filter(|decision| !decision.by.is_empty());
-    // What was let through by a standing yes or by trust, policy would have held.
+    // Policy would have held what a grant or trust let through.
     let stood =
         request.verdict.effect == Effect::Allow && (request.grant.is_some() || request.trust.is_some());
-    // A replacement may have raised the risk of what was asked, which is what is judged here.
+    // A replacement may have raised the risk. Here the original request is judged.
     let replaced =
         request.proposal.is_some() || decided.is_some_and(|decision| decision.content_version.is_some());
     let recorded = Recorded {
@@ -91,13 +91,13 @@ pub(crate) fn compare(
 }
 
 impl Gate {
-    /// What a candidate would have done with everything on record. Reads in pages, judges on a thread that may take
-    /// its time, and ends when it is dropped.
+    /// What a candidate would have done with all requests on record. Reads pages, judges on a thread for slow work,
+    /// and ends when it is dropped.
     pub async fn simulate(
         &self,
         actor: &Actor,
         text: &str,
-        mut progress: impl FnMut(Simulated) + Send,
+        mut progress: impl FnMut(SimulationProgress) + Send,
     ) -> Result<Report, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let version = self.parse(text).await?;
@@ -119,7 +119,7 @@ impl Gate {
             let (part, count) = judged.await?;
             comparison.merge(part);
             requests += count;
-            progress(Simulated { done: after.min(of), of, requests });
+            progress(SimulationProgress { done: after.min(of), of, requests });
             if after >= of {
                 break;
             }
@@ -135,7 +135,7 @@ impl Gate {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         let shadowing = match text {
             None => None,
-            Some(text) => Some(Shadowing {
+            Some(text) => Some(ShadowState {
                 version: self.parse(text).await?,
                 since: self.now(),
                 by: actor.name.clone(),
@@ -146,7 +146,7 @@ impl Gate {
         Ok(())
     }
 
-    /// The candidate of this node and what it would have done, if there is one.
+    /// The candidate of this node with its results, if there is one.
     pub fn shadow(&self, actor: &Actor) -> Result<Option<Shadow>, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Admin, Role::Auditor])?;
         let slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,10 +158,10 @@ impl Gate {
         }))
     }
 
-    /// Lets the candidate, if there is one, look at a request that was just made. Microseconds, after the commit.
+    /// Evaluates the candidate, if there is one, for a new request. Takes microseconds, after the commit.
     pub(crate) fn look_at(&self, request: &Request) {
         let mut slot = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Shadowing { version, comparison, .. }) = slot.as_mut() {
+        if let Some(ShadowState { version, comparison, .. }) = slot.as_mut() {
             compare(comparison, version, &self.store.directory(), request);
         }
     }

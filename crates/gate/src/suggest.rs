@@ -1,4 +1,4 @@
-//! Rules that history suggests: calls that people approved again and again, and never refused. Nothing is put in force.
+//! Suggested rules: for calls that people approved repeatedly and never refused. Nothing is put in force.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,32 +17,32 @@ use crate::{
     Gate, GateError,
     grants::cosmetic,
     judge::{call_of, place},
-    policies::{Version, off_thread},
+    policies::{LoadedPolicy, off_thread},
     preview,
     simulate::{compare, judged},
 };
 
-/// What history suggests, tried against that history.
+/// Suggested rules, tested against the history they come from.
 #[derive(Debug, Clone)]
 pub struct Suggestions {
-    /// The policy that the rules are to be added to, by its hash.
+    /// The hash of the policy that the rules are for.
     pub policy: String,
-    /// The rules that are suggested, those that save most first.
+    /// The suggested rules, those that save most first.
     pub items: Vec<Suggestion>,
-    /// What the policy with these rules would have done with everything on record.
+    /// What the policy with these rules would have done with all requests on record.
     pub report: Report,
-    /// Calls that were approved as often, for which nothing is suggested.
-    pub left_out: LeftOut,
+    /// Calls that were approved as often and have no suggestion.
+    pub left_out: OmittedCalls,
 }
 
-/// One rule that is suggested.
+/// One suggested rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
     /// The name of the rule.
     pub rule: String,
     /// The rule itself, TOML.
     pub text: String,
-    /// Who asked. It can be shown as it is, like everything here.
+    /// The agent. Like every text here, it can be shown as it is.
     pub agent: String,
     /// The tool.
     pub tool: String,
@@ -54,30 +54,30 @@ pub struct Suggestion {
     pub saved: u64,
     /// When it was approved last.
     pub last_at: Time,
-    /// The request that was approved last.
+    /// The last request that was approved.
     pub request: RequestId,
 }
 
-/// Calls that were approved as often, for which nothing is suggested, and why.
+/// Calls that were approved as often and have no suggestion, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The same call was refused once, by a person or by policy, or its approval was taken back; or it runs confined by now.
+pub struct OmittedCalls {
+    /// The same call was refused once, by a person or policy, or its approval was revoked; or it runs confined now.
     pub refused: u64,
     /// The same call was of high or critical risk once.
     pub risky: u64,
-    /// No rule can say exactly this: a command that is not one literal line, a long or unusual argument.
+    /// No rule can match exactly this: a command that is not one literal line, a long or unusual argument.
     pub not_literal: u64,
-    /// A command that ran in some folder outside of the agent's workspace.
+    /// A command that ran in a folder outside the agent's workspace.
     pub outside: u64,
-    /// The policy holds it all the same, by a rule that says so, or lets it pass by now.
+    /// Another rule of the policy still holds it, or the policy now allows it.
     pub held: u64,
 }
 
 /// Requests read at a time.
 const PAGE: u32 = 500;
-/// Most rules at once: more is read by nobody.
+/// Most rules at once. Nobody would read more.
 const MOST: usize = 50;
-/// How many kinds of calls are counted, and how many refused ones are remembered.
+/// The number of kinds of calls that are counted, and of refused ones that are kept.
 const CALLS: usize = 5_000;
 const REFUSED: usize = 100_000;
 /// Longest arguments of a call that is counted, in bytes.
@@ -85,17 +85,17 @@ const ARGUMENTS: usize = 4_096;
 
 /// One kind of call: the same agent, tool and acting arguments.
 #[derive(Debug)]
-struct Approved {
-    /// The same call, whoever asked.
+struct ApprovedCall {
+    /// The same call of any agent.
     call: Digest,
     agent: String,
     tool: String,
     arguments: Map<String, Value>,
     cosmetic: Vec<String>,
     free_form: bool,
-    /// Every one of them happened in the folders of its agent.
+    /// All of them happened in the folders of the agent.
     inside: bool,
-    /// One of them named a folder.
+    /// At least one of them named a folder.
     somewhere: bool,
     effect: String,
     approvals: u64,
@@ -103,20 +103,20 @@ struct Approved {
     request: RequestId,
 }
 
-/// What was found in history so far.
+/// The counts from history so far.
 #[derive(Debug, Default)]
-struct Found {
-    approved: HashMap<Digest, Approved>,
+struct CallCounts {
+    approved: HashMap<Digest, ApprovedCall>,
     refused: HashSet<Digest>,
     risky: HashSet<Digest>,
-    /// Tools of which something was refused whose content was erased: nobody knows what.
+    /// Tools with a refused call whose content was erased, so the call is unknown.
     unknown: HashSet<String>,
-    /// There was more than is remembered, so nothing can be suggested.
+    /// There was more than fits, so nothing can be suggested.
     overflow: bool,
 }
 
-impl Found {
-    fn add(&mut self, request: &Request, version: &Version, directory: &Directory) {
+impl CallCounts {
+    fn add(&mut self, request: &Request, version: &LoadedPolicy, directory: &Directory) {
         let Some(tool) = request.tool.as_ref().filter(|_| request.kind == Kind::Action) else { return };
         let refused = refused(request);
         let risky = request.risk >= Risk::High;
@@ -156,7 +156,7 @@ impl Found {
         }
         let inside = place(&request.source, &request.agent, &content.context, directory).is_some();
         let at = request.decision.as_ref().map_or(request.created_at, |decision| decision.at);
-        let one = self.approved.entry(key).or_insert_with(|| Approved {
+        let one = self.approved.entry(key).or_insert_with(|| ApprovedCall {
             call,
             agent: request.agent.clone(),
             tool: tool.clone(),
@@ -177,10 +177,10 @@ impl Found {
         (one.last_at, one.request) = (at, request.id);
     }
 
-    /// The rules that may be tried, those that were approved most first.
-    fn rules(self, least: u64, taken: &HashSet<String>, left_out: &mut LeftOut) -> Vec<Suggestion> {
+    /// The candidates for rules, those that were approved most first.
+    fn rules(self, least: u64, taken: &HashSet<String>, left_out: &mut OmittedCalls) -> Vec<Suggestion> {
         let (refused, risky, unknown) = (self.refused, self.risky, self.unknown);
-        let mut often: Vec<Approved> =
+        let mut often: Vec<ApprovedCall> =
             self.approved.into_values().filter(|one| one.approvals >= least).collect();
         often.sort_by(|a, b| b.approvals.cmp(&a.approvals).then(b.request.cmp(&a.request)));
         let mut items: Vec<Suggestion> = Vec::new();
@@ -193,7 +193,7 @@ impl Found {
                 left_out.risky += 1;
                 continue;
             }
-            // What a line does depends on the folder, and a rule knows no folder but the workspace.
+            // A command line depends on its folder, and a rule can name no folder but the workspace.
             if one.free_form && one.somewhere && !one.inside {
                 left_out.outside += 1;
                 continue;
@@ -232,8 +232,8 @@ impl Found {
     }
 }
 
-/// A name that no rule has: the same one for the same call, so that it is found again.
-fn name(one: &Approved, taken: &HashSet<String>) -> String {
+/// A name that no rule has. The same call gets the same name, so that it can be found again.
+fn name(one: &ApprovedCall, taken: &HashSet<String>) -> String {
     let digest = hash("placet/suggested/v1", &[one.agent.as_bytes(), b"\n", one.call.to_string().as_bytes()]);
     let digest = digest.to_string();
     let short: String = digest.chars().rev().take(8).collect();
@@ -244,14 +244,14 @@ fn name(one: &Approved, taken: &HashSet<String>) -> String {
     name
 }
 
-/// Whether anybody ever said no to it: a person, policy, or somebody who took the approval back.
+/// Whether it was ever refused: by a person, by policy, or by revoking the approval.
 fn refused(request: &Request) -> bool {
     let denied = request.decision.as_ref().is_some_and(|decision| decision.word == DecisionWord::Deny);
     let voted = request.votes.iter().any(|vote| vote.vote == DecisionWord::Deny);
     denied || voted || request.verdict.effect == Effect::Deny || request.state == State::Revoked
 }
 
-/// Whether people said yes to it as it was asked, each with a key or a session of theirs.
+/// Whether people approved it unchanged, each with a key or a session.
 fn approved(request: &Request) -> bool {
     request.decision.as_ref().is_some_and(|decision| {
         decision.word == DecisionWord::Approve
@@ -263,21 +263,21 @@ fn approved(request: &Request) -> bool {
 
 /// Rules that are tried.
 struct Trial {
-    in_force: Arc<Version>,
-    candidate: Arc<Version>,
+    in_force: Arc<LoadedPolicy>,
+    candidate: Arc<LoadedPolicy>,
     names: HashSet<String>,
 }
 
-/// What one look at history says of the rules that are tried.
+/// The result of one pass over history for the rules under test.
 #[derive(Debug, Default)]
-struct Tried {
+struct TrialResult {
     comparison: Comparison,
     saved: HashMap<String, u64>,
-    /// Rules that let something pass that must not be covered.
+    /// Rules that allow something they must not cover.
     wrong: HashSet<String>,
 }
 
-impl Tried {
+impl TrialResult {
     fn add(&mut self, request: &Request, with: &Trial, directory: &Directory) {
         let Some(outcome) = compare(&mut self.comparison, &with.candidate, directory, request) else {
             return;
@@ -299,8 +299,8 @@ impl Tried {
 }
 
 impl Gate {
-    /// Rules that history suggests, for calls that people approved at least so often. Each lets one exact call pass, and was
-    /// tried: none of them covers anything that was ever refused or risky. It ends when it is dropped.
+    /// Suggests rules for calls that people approved at least this often. Each allows one exact call, and is tested:
+    /// none covers anything that was ever refused or risky. Ends when it is dropped.
     pub async fn suggest(
         &self,
         actor: &Actor,
@@ -318,7 +318,7 @@ impl Gate {
         let (_, upto) = self.store.head().await?;
         let found = {
             let (version, agent) = (version.clone(), agent.map(str::to_owned));
-            self.over_history(upto, Found::default(), move |found, request, directory| {
+            self.over_history(upto, CallCounts::default(), move |found, request, directory| {
                 found.add(request, &version, directory);
             })
             .await
@@ -327,16 +327,16 @@ impl Gate {
                 found
             })?
         };
-        let mut left_out = LeftOut::default();
+        let mut left_out = OmittedCalls::default();
         let mut items = if found.overflow { Vec::new() } else { found.rules(least, &taken, &mut left_out) };
-        // Every round leaves out at least one rule, or is the last.
+        // Every round drops at least one rule, or is the last.
         loop {
             let text = with(&policy, &items);
             let candidate = self.parse(&text).await?;
             let names = items.iter().map(|item| item.rule.clone()).collect();
             let trial = Arc::new(Trial { in_force: version.clone(), candidate, names });
             let tried = self
-                .over_history(upto, Tried::default(), move |tried, request, directory| {
+                .over_history(upto, TrialResult::default(), move |tried, request, directory| {
                     tried.add(request, &trial, directory);
                 })
                 .await?;
@@ -353,7 +353,7 @@ impl Gate {
             if items.len() == before {
                 items.sort_by(|a, b| b.saved.cmp(&a.saved).then_with(|| a.rule.cmp(&b.rule)));
                 let report = tried.comparison.report();
-                // A last look at the whole: nothing that a person denied may pass.
+                // A last check of the whole: nothing that a person denied may pass.
                 if report.denied_now_allowed_count > 0 && !items.is_empty() {
                     left_out.refused += items.len() as u64;
                     items.clear();
@@ -364,7 +364,7 @@ impl Gate {
         }
     }
 
-    /// Everything on record up to an entry, page by page, on a thread that may take its time.
+    /// Passes on all requests on record up to an entry, page by page, on a thread for slow work.
     async fn over_history<T: Send + 'static>(
         &self,
         upto: u64,
@@ -395,7 +395,7 @@ impl Gate {
     }
 }
 
-/// A policy with rules added at its end.
+/// A policy with rules appended.
 fn with(policy: &str, items: &[Suggestion]) -> String {
     let mut text = policy.trim_end().to_owned();
     for item in items {

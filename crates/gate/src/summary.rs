@@ -1,4 +1,4 @@
-//! What happened in one session of an agent: what passed without a person, what was confined, and what was asked.
+//! A summary of one session of an agent: what passed without a person, what was confined, and what was asked.
 
 use std::collections::HashMap;
 
@@ -14,28 +14,28 @@ pub struct SessionSummary {
     pub agent: String,
     /// Its name.
     pub session: String,
-    /// When its first call was made, of those that were looked at.
+    /// When its first call was made, among those that were read.
     pub from: Time,
     /// When its last one was.
     pub to: Time,
-    /// Whether all of its calls were looked at; otherwise the newest ones.
+    /// Whether all of its calls were read. Otherwise only the newest ones were.
     pub whole: bool,
     /// How often people were asked.
     pub attention: Attention,
-    /// What was asked, confined and let through by a standing approval, those that came most often first.
+    /// What was asked, confined and let through by a grant, the most frequent first.
     pub lines: Vec<SummaryLine>,
-    /// Standing approvals that let calls of the session through.
+    /// Grants that let calls of the session through.
     pub grants: Vec<SummaryGrant>,
 }
 
-/// In which part of the figures a call is.
+/// The part of the figures that a call belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// Passed by policy, free.
     Passed,
     /// Passed by policy, confined.
     Confined,
-    /// Passed by a standing approval or by trust.
+    /// Passed by a grant or by trust.
     Remembered,
     /// Waited for a person.
     Asked,
@@ -48,9 +48,9 @@ pub enum Part {
 pub struct SummaryLine {
     /// In which part they are.
     pub part: Part,
-    /// The tool, or the kind of what has none.
+    /// The tool, or the kind if there is no tool.
     pub tool: String,
-    /// What one of them does, in a sentence. Of what passed free, only the tool is told.
+    /// What one of them does, in a sentence. For calls that passed free, only the tool.
     pub effect: Option<String>,
     /// How many.
     pub count: u64,
@@ -62,7 +62,7 @@ pub struct SummaryLine {
     pub request: RequestId,
 }
 
-/// A standing approval that let calls of the session through.
+/// A grant that let calls of the session through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryGrant {
     /// Which.
@@ -77,10 +77,10 @@ pub struct SummaryGrant {
     pub stands: bool,
 }
 
-/// Requests read at a time, and most that are looked at.
+/// Requests read at a time, and the most that are read.
 const PAGE: u32 = 500;
 const MOST: usize = 5_000;
-/// Lines that are told of each part.
+/// The number of lines per part.
 const LINES: usize = 20;
 
 fn part(request: &Request) -> Part {
@@ -94,7 +94,7 @@ fn part(request: &Request) -> Part {
 }
 
 impl Gate {
-    /// What happened in a session: of the one that is named, or of the newest one. Agents read their own.
+    /// A summary of the named session, or of the newest one. Agents read only their own.
     pub async fn session_summary(
         &self,
         actor: &Actor,
@@ -102,7 +102,7 @@ impl Gate {
         session: Option<String>,
     ) -> Result<SessionSummary, GateError> {
         let mut filter = Filter { agent, session, newest: true, ..Filter::default() };
-        // Two agents may give their sessions the same name: the newest call says which of them is meant.
+        // Two agents may use the same session name: the newest call decides which one is meant.
         let newest = self.visible(actor, filter.clone(), 1).await?.items.pop();
         let newest = newest.ok_or_else(GateError::not_found)?;
         filter.agent = Some(newest.agent.clone());
@@ -193,7 +193,7 @@ impl Counting {
     }
 }
 
-/// Part by part, those that came most often first, so many of each.
+/// Part by part, the most frequent first, up to this many of each.
 fn lines(all: HashMap<(Part, String, Option<String>), SummaryLine>) -> Vec<SummaryLine> {
     let mut by_part: [Vec<SummaryLine>; 5] = Default::default();
     for line in all.into_values() {

@@ -1,5 +1,5 @@
-//! Tickets: a call that a browser cannot sign, such as a WebSocket or a download, is announced by one that it signs. A ticket
-//! works once, on any node, for one session and one purpose.
+//! Tickets: a browser cannot sign some calls, such as a WebSocket or a download, so it announces them with a signed
+//! call. A ticket works once, on any node, for one session and one purpose.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{Gate, GateError, permit::keyed};
 const LIVES: Duration = Duration::from_secs(30);
 /// How every ticket begins.
 const PREFIX: &str = "plt_";
-/// How long a signature is remembered: two windows of a nonce, and one more.
+/// How long a signature is remembered: two lifetimes of a nonce, plus one.
 const PROOF_LIVES: Duration = Duration::from_mins(15);
 
 /// What a ticket is for.
@@ -62,12 +62,12 @@ impl Gate {
         std::array::from_fn(|index| mac[index])
     }
 
-    /// Whether a text looks like a ticket at all.
+    /// Whether a text has the form of a ticket.
     pub fn is_ticket(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
 
-    /// Uses a ticket up. False if it is not one of this session for this purpose, is over, or was used before.
+    /// Uses a ticket up. False if it is for another session or purpose, has expired, or was used before.
     pub async fn use_ticket(
         &self,
         session: SessionId,
@@ -91,8 +91,8 @@ impl Gate {
         self.first_time("ticket", mac, session, "", expires_at.plus(LIVES)).await
     }
 
-    /// Whether a signature comes for the first time: a copy of a signed call must not do again what was undone since. A call
-    /// that has its signature for its idempotency key (`keyed`) may come again as such.
+    /// Whether a signature is new: a copy of a signed call must not repeat what was undone since. A call that uses
+    /// its signature as idempotency key (`keyed`) may come again.
     pub async fn use_proof(&self, session: SessionId, proof: &[u8], keyed: bool) -> Result<bool, GateError> {
         if planted("proofs-work-twice") {
             return Ok(true);
@@ -101,12 +101,13 @@ impl Gate {
         if self.first_time("proof", proof, session, scope, self.now().plus(PROOF_LIVES)).await? {
             return Ok(true);
         }
-        // A copy. What came first must have been answered by the same key.
+        // A copy. The first call was answered under the same key.
         let first = self.note("proof", &name(session, proof)).await?;
         Ok(keyed && first.is_some_and(|first| first.scope == scope))
     }
 
-    /// Remembers something for as long as it works, and longer, whatever the clocks of the nodes say. False if it is known.
+    /// Remembers something for at least as long as it works, whatever the clocks of the nodes say. False if it is
+    /// known already.
     async fn first_time(
         &self,
         kind: &'static str,

@@ -1,4 +1,4 @@
-//! What waits together: requests of one group that one agent asked for in one session, and that are pending at once.
+//! Requests that wait together: of one group, one agent and one session, pending at the same time.
 
 use std::cmp::Reverse;
 
@@ -8,14 +8,14 @@ use crate::{Filter, Gate, GateError};
 
 /// Most that are listed.
 const LISTED: usize = 20;
-/// Most that are counted beside those.
+/// The most that are counted beyond those.
 const COUNTED: usize = 100;
 
 impl Gate {
-    /// What waits together with a request; for reviewers, and nothing unless at least two wait.
+    /// The requests that wait together with one. For reviewers, and only if at least two wait.
     ///
-    /// A group is a name that an agent chose. What another agent, another session or another door put under it is left out.
-    /// Being listed here decides nothing: each request is decided on its own digest.
+    /// An agent chooses the name of a group, so requests of other agents, sessions and doors are left out. Being
+    /// listed here decides nothing: each request is decided on its own digest.
     pub async fn together(&self, actor: &Actor, request: &Request) -> Result<Option<Together>, GateError> {
         let Some(group) = request.group.clone().filter(|_| actor.role == Role::Reviewer) else {
             return Ok(None);

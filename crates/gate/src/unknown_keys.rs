@@ -1,4 +1,4 @@
-//! Keys that nobody knows: looked up among the keys of other nodes, but not once for every try.
+//! Unknown keys: looked up in the database because another node may have made them, but not for every call.
 
 use std::{
     collections::HashSet,
@@ -17,19 +17,19 @@ use crate::GateError;
 /// How many unknown keys are remembered.
 const REMEMBERED: usize = 1024;
 
-/// What is known of keys that nobody knows.
+/// The cache of unknown keys.
 #[derive(Debug, Default)]
 pub(crate) struct UnknownKeys {
-    // With the directory they are not in: another one makes all of this void. Secrets are made by the server, so none
-    // is tried before it exists, and a directory that changed elsewhere comes with the tail.
+    // Together with the directory that lacks them: another directory makes the cache void. The server makes secrets,
+    // so a key is never tried before it exists, and changes of other nodes come with the tail.
     remembered: Mutex<(Weak<Directory>, HashSet<[u8; 32]>)>,
-    // When the last look at the database began.
+    // When the last lookup in the database began.
     looked: tokio::sync::Mutex<Option<Instant>>,
     looks: AtomicU64,
 }
 
 impl UnknownKeys {
-    /// Whether this key was looked for in vain since keys or people last changed.
+    /// Whether this key was looked up without success since keys or people last changed.
     pub(crate) fn has(&self, directory: &Arc<Directory>, secret: &[u8; 32]) -> bool {
         let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         is(&remembered.0, directory) && remembered.1.contains(secret)
@@ -43,11 +43,11 @@ impl UnknownKeys {
         remembered.1.insert(secret);
     }
 
-    /// Keys and people as they are in the database now. Callers that come together share one look: any look that begins
-    /// after a caller came has all that was there when they came.
+    /// Reloads keys and people from the database. Callers at the same time share one read: a read that begins after a
+    /// caller came has everything from before.
     pub(crate) async fn look(&self, store: &Store) -> Result<Arc<Directory>, GateError> {
         if store.is_alone() {
-            // Nobody else writes, and what this process wrote is in memory before anybody is told.
+            // On SQLite no other process writes, and our own writes are in memory before they are acknowledged.
             return Ok(store.directory());
         }
         let came = Instant::now();
@@ -62,7 +62,7 @@ impl UnknownKeys {
         Ok(directory)
     }
 
-    /// How often the database was looked at.
+    /// How often the database was read.
     pub(crate) fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Verification of the ledger on demand: one at a time, with progress, and what the last one found.
+//! Verification of the ledger on demand: one at a time, with progress and the last result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,26 +14,26 @@ use crate::{Gate, GateError, policies::off_thread};
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
-    /// Whether everything is as it should be.
+    /// Whether everything is correct.
     pub ok: bool,
     /// How many entries were checked.
     pub entries: u64,
-    /// The hash of the last entry, as far as one was found good.
+    /// The hash of the last correct entry.
     pub head: Option<Digest>,
-    /// What is wrong, first of all.
+    /// The first error.
     pub problem: Option<String>,
     /// When it ended.
     pub at: Time,
 }
 
-/// The right to verify; only one has it.
+/// The right to verify. Only one caller has it.
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
 
-/// What the gate keeps about it.
+/// The gate's state of verification.
 #[derive(Debug)]
 pub(crate) struct Verifying {
-    // One at a time: each reads everything there is.
+    // One at a time, because each reads everything.
     turn: Arc<Semaphore>,
     // A std mutex: held to copy, never across an await.
     last: Mutex<Option<Verification>>,
@@ -46,13 +46,13 @@ impl Default for Verifying {
 }
 
 impl Gate {
-    /// The right to verify the ledger; none while somebody else does.
+    /// The right to verify the ledger. None while another verification runs.
     pub fn verify_turn(&self, actor: &Actor) -> Result<Option<Turn>, GateError> {
         self.acting(actor, &[Role::Reviewer, Role::Auditor])?;
         Ok(self.verifying.turn.clone().try_acquire_owned().ok().map(Turn))
     }
 
-    /// Checks everything, on a thread of its own. Dropped, it ends at the next page.
+    /// Checks everything, on its own thread. Dropped, it ends at the next page.
     pub async fn verify_ledger(
         &self,
         turn: Turn,
@@ -62,7 +62,7 @@ impl Gate {
         let guard = dropped.clone().drop_guard();
         let (store, handle) = (self.store.clone(), Handle::current());
         let found = off_thread(move || {
-            // Kept to the end of the work, not of whoever waits for it.
+            // Kept until the work ends, even if the caller leaves.
             let _turn = turn;
             let mut done = 0;
             let verified = handle.block_on(async {
@@ -80,7 +80,7 @@ impl Gate {
             Ok(good) => {
                 Verification { ok: true, entries: good.entries, head: Some(good.head), problem: None, at }
             }
-            // Not being able to read says nothing about what is there.
+            // A failed read says nothing about the stored data.
             Err(VerifyError::Store(error)) => return Err(error.into()),
             Err(bad) => {
                 Verification { ok: false, entries: done, head: None, problem: Some(bad.to_string()), at }
@@ -90,7 +90,7 @@ impl Gate {
         Ok(found)
     }
 
-    /// How many entries the ledger has, the hash of the last one, and what the last verification by this server found.
+    /// The number of ledger entries, the hash of the last one, and the result of this server's last verification.
     pub async fn ledger_status(
         &self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! Who waits for which request: registered before reading, woken by the hub, bounded in number.
+//! Waiters of requests: registered before the read, woken by the hub, bounded in number.
 
 use std::{
     collections::HashMap,
@@ -29,10 +29,10 @@ pub enum Until {
 
 /// How a wait ended.
 #[derive(Debug, Clone)]
-pub struct Waited {
+pub struct WaitResult {
     /// The request as it stands.
     pub request: Arc<Request>,
-    /// Whether what was waited for has happened; otherwise the time was up.
+    /// Whether the condition was met. Otherwise the time was up.
     pub met: bool,
 }
 
@@ -59,18 +59,18 @@ struct Inner {
     by_request: HashMap<RequestId, Vec<Waiter>>,
     by_principal: HashMap<String, usize>,
     count: usize,
-    // Set when the server closes: nobody sits down any more.
+    // Set when the server closes: no new waiters.
     ended: bool,
 }
 
 #[derive(Debug)]
 struct Waiter {
     credential: Credential,
-    // Used once; dropped without use when the gate closes, which ends the wait.
+    // Used once. Dropped unused when the gate closes, which ends the wait.
     bell: oneshot::Sender<Wake>,
 }
 
-/// What a waiter came with: when that stops working, so does the wait.
+/// The waiter's credential. When it stops working, the wait ends.
 #[derive(Debug, Clone, Copy)]
 enum Credential {
     Nothing,
@@ -87,7 +87,7 @@ impl Credential {
         }
     }
 
-    /// Whether it was taken away. Time alone takes nothing away here: a wait is shorter than that matters.
+    /// Whether the credential was revoked. Expiry is ignored: a wait is too short for it to matter.
     fn is_gone(self, directory: &Directory) -> bool {
         match self {
             Self::Nothing => false,
@@ -109,7 +109,7 @@ impl Waiters {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place among the waiters, kept for the whole wait.
+    /// A slot for a waiter, kept for the whole wait.
     fn seat(self: &Arc<Self>, principal: &str) -> Result<Seat, GateError> {
         let mut inner = self.inner();
         let mine = inner.by_principal.get(principal).copied().unwrap_or(0);
@@ -127,14 +127,14 @@ impl Waiters {
         if inner.ended {
             return Err(GateError::Closing);
         }
-        // Nearly always one waiter a request, and many requests: room for one is enough to begin with.
+        // Nearly always one waiter per request, and many requests: room for one is enough to begin with.
         let waiters = inner.by_request.entry(id).or_insert_with(|| Vec::with_capacity(1));
         waiters.push(Waiter { credential, bell });
         drop(inner);
         Ok(Registration { waiters: self.clone(), id, ring })
     }
 
-    /// Forgets waiters of this request that went away.
+    /// Removes waiters of this request that have left.
     fn forget(&self, id: RequestId) {
         let mut inner = self.inner();
         if let Some(waiters) = inner.by_request.get_mut(&id) {
@@ -145,7 +145,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody who waits for this request.
+    /// Wakes all waiters of this request.
     pub(crate) fn wake(&self, request: &Arc<Request>) {
         let waiting = self.inner().by_request.remove(&request.id);
         for waiter in waiting.into_iter().flatten() {
@@ -153,7 +153,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody whose key stopped working.
+    /// Wakes all waiters whose key stopped working.
     pub(crate) fn wake_revoked(&self, directory: &Directory) {
         let mut inner = self.inner();
         for waiters in inner.by_request.values_mut() {
@@ -168,7 +168,7 @@ impl Waiters {
         inner.by_request.retain(|_, waiters| !waiters.is_empty());
     }
 
-    /// Ends every wait, and those that come a moment later: the server is closing, and clients connect again.
+    /// Ends all waits, and refuses new ones: the server is closing, and clients connect again.
     pub(crate) fn end_all(&self) {
         let mut inner = self.inner();
         inner.ended = true;
@@ -181,7 +181,7 @@ impl Waiters {
     }
 }
 
-/// A place among the waiters; given back when dropped.
+/// A slot of a waiter. Freed when dropped.
 struct Seat {
     waiters: Arc<Waiters>,
     principal: Box<str>,
@@ -200,7 +200,7 @@ impl Drop for Seat {
     }
 }
 
-/// A registration; withdrawn when dropped, however the wait ends.
+/// A registration. Removed when dropped, however the wait ends.
 struct Registration {
     waiters: Arc<Waiters>,
     id: RequestId,
@@ -216,17 +216,17 @@ impl Drop for Registration {
 
 /// Where a wait stands.
 #[must_use]
-pub enum Waiting {
+pub enum WaitState {
     /// It is over.
-    Over(Waited),
+    Over(WaitResult),
     /// Nothing has happened yet.
-    Parked(Parked),
+    Parked(ParkedWait),
 }
 
-/// A wait in which nothing has happened yet: a future that ends when it is woken. When many wait, most of a server's
-/// memory is in these, so it holds what it needs to be woken and nothing else; what follows is made when it follows.
+/// A wait without an event so far: a future that ends when it is woken. With many waiters most of a server's memory
+/// is in these, so it holds only what it needs to be woken.
 #[must_use]
-pub struct Parked {
+pub struct ParkedWait {
     registration: Registration,
     time_is_up: Pin<Box<Sleep>>,
     until: Until,
@@ -234,8 +234,8 @@ pub struct Parked {
     seat: Option<Seat>,
 }
 
-/// A wait that was woken; [`Gate::settle`] says what came of it.
-pub struct Woken {
+/// A wait that was woken. [`Gate::settle`] gives the result.
+pub struct WokenWait {
     id: RequestId,
     until: Until,
     deadline: Instant,
@@ -244,10 +244,10 @@ pub struct Woken {
     wake: Option<Result<Wake, oneshot::error::RecvError>>,
 }
 
-impl Future for Parked {
-    type Output = Woken;
+impl Future for ParkedWait {
+    type Output = WokenWait;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Woken> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<WokenWait> {
         let this = &mut *self;
         let wake = match Pin::new(&mut this.registration.ring).poll(cx) {
             Poll::Ready(wake) => Some(wake),
@@ -256,7 +256,7 @@ impl Future for Parked {
                 None
             }
         };
-        Poll::Ready(Woken {
+        Poll::Ready(WokenWait {
             id: this.registration.id,
             until: this.until,
             deadline: this.time_is_up.deadline(),
@@ -267,19 +267,19 @@ impl Future for Parked {
 }
 
 impl Gate {
-    /// Waits until something happened to a request, or the time is up. The caller must be allowed to see it.
+    /// Waits until the condition is met or the time is up. The caller must be allowed to see the request.
     pub async fn wait(
         &self,
         actor: &Actor,
         id: RequestId,
         until: Until,
         at_most: Duration,
-    ) -> Result<Waited, GateError> {
+    ) -> Result<WaitResult, GateError> {
         let mut waiting = self.park(actor, id, until, at_most).await?;
         loop {
             match waiting {
-                Waiting::Over(waited) => return Ok(waited),
-                Waiting::Parked(parked) => waiting = self.settle(actor, parked.await).await?,
+                WaitState::Over(waited) => return Ok(waited),
+                WaitState::Parked(parked) => waiting = self.settle(actor, parked.await).await?,
             }
         }
     }
@@ -291,7 +291,7 @@ impl Gate {
         id: RequestId,
         until: Until,
         at_most: Duration,
-    ) -> Result<Waiting, GateError> {
+    ) -> Result<WaitState, GateError> {
         about(id);
         if at_most.is_zero() {
             return self.as_it_stands(actor, id, until).await;
@@ -300,12 +300,12 @@ impl Gate {
         self.sit(actor, id, until, seat, Instant::now() + at_most).await
     }
 
-    /// What came of a wait that was woken: it is over, or it goes on.
-    pub async fn settle(&self, actor: &Actor, woken: Woken) -> Result<Waiting, GateError> {
-        let Woken { id, until, deadline, seat, wake } = woken;
+    /// The result of a woken wait: it is over, or it goes on.
+    pub async fn settle(&self, actor: &Actor, woken: WokenWait) -> Result<WaitState, GateError> {
+        let WokenWait { id, until, deadline, seat, wake } = woken;
         match wake {
             Some(Ok(Wake::Changed(request))) if self.met(&request, until) => {
-                Ok(Waiting::Over(Waited { request, met: true }))
+                Ok(WaitState::Over(WaitResult { request, met: true }))
             }
             Some(Ok(Wake::Changed(_))) => match seat {
                 Some(seat) => self.sit(actor, id, until, seat, deadline).await,
@@ -324,12 +324,12 @@ impl Gate {
         until: Until,
         seat: Seat,
         deadline: Instant,
-    ) -> Result<Waiting, GateError> {
-        // Registered before reading: whatever happens after the read rings the bell.
+    ) -> Result<WaitState, GateError> {
+        // Registered before the read, so that no change after the read is missed.
         let registration = self.waiters.register(id, Credential::of(actor)).map_err(|_| self.ended())?;
-        // In this order for the same reason: a key revoked from here on rings the bell as well.
+        // The order matters here too: a key that is revoked from here on also wakes the waiter.
         if !self.still_works(actor) {
-            // Or another node made it a moment ago.
+            // Another node may have made it just now.
             self.store.refresh_directory().await?;
             if !self.still_works(actor) {
                 return Err(GateError::KeyRevoked);
@@ -337,13 +337,13 @@ impl Gate {
         }
         let request = self.seen(actor, id).await?;
         if self.met(&request, until) {
-            return Ok(Waiting::Over(Waited { request, met: true }));
+            return Ok(WaitState::Over(WaitResult { request, met: true }));
         }
         let time_is_up = Box::pin(tokio::time::sleep_until(deadline));
-        Ok(Waiting::Parked(Parked { registration, time_is_up, until, seat: Some(seat) }))
+        Ok(WaitState::Parked(ParkedWait { registration, time_is_up, until, seat: Some(seat) }))
     }
 
-    /// Why nobody waits here any more.
+    /// The reason why waits end here.
     fn ended(&self) -> GateError {
         match self.store.lost() {
             Some(why) => StoreError::HistoryLost(why).into(),
@@ -351,10 +351,10 @@ impl Gate {
         }
     }
 
-    async fn as_it_stands(&self, actor: &Actor, id: RequestId, until: Until) -> Result<Waiting, GateError> {
+    async fn as_it_stands(&self, actor: &Actor, id: RequestId, until: Until) -> Result<WaitState, GateError> {
         let request = self.seen(actor, id).await?;
         let met = self.met(&request, until);
-        Ok(Waiting::Over(Waited { request, met }))
+        Ok(WaitState::Over(WaitResult { request, met }))
     }
 
     fn met(&self, request: &Request, until: Until) -> bool {

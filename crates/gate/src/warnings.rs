@@ -1,4 +1,4 @@
-//! What an operator should mend although everything works.
+//! Warnings for the operator, although everything works.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use placet_core::{Actor, AdminCommand, Directory, Role, Time};
 
 use crate::{Gate, GateError};
 
-/// What was found in a directory, kept until there is another one.
+/// The findings about a directory, kept until the directory changes.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings(Mutex<Option<(Arc<Directory>, Vec<String>)>>);
 
 impl Gate {
-    /// One sentence for each thing, with what to do about it.
+    /// One sentence per finding, with what to do.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = self.store.warnings();
         let directory = self.store.directory();
@@ -20,7 +20,7 @@ impl Gate {
         all
     }
 
-    /// Says that somebody looked at keys, people and policy after a restore or a recovery.
+    /// Confirms that keys, people and policy were checked after a restore or a recovery.
     pub async fn confirm_restore(&self, actor: &Actor) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
         self.admin(actor, AdminCommand::ConfirmRestore, None).await.map(drop)
@@ -29,7 +29,7 @@ impl Gate {
 
 impl Warnings {
     fn of(&self, directory: &Arc<Directory>) -> Vec<String> {
-        // Held while names are compared; nothing waits for it but another look.
+        // Held while names are compared. Only other readers of the warnings wait for it.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some((seen, found)) if Arc::ptr_eq(seen, directory) => found.clone(),
@@ -52,8 +52,8 @@ fn undone(at: Time) -> String {
 fn sentence(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!(
-        "the names {} look alike: people among them count as one person in votes and four eyes. Give them names that \
-         nobody takes for one another",
+        "the names {} look alike: people among them count as one person in votes and four eyes. Give them clearly \
+         different names",
         names.join(", ")
     )
 }

@@ -1,4 +1,4 @@
-//! The agents, the events of theirs that ask for a decision, and what each of them can take.
+//! The agents, their events that ask for a decision, and the answers that each of them accepts.
 
 use std::{fmt, str::FromStr};
 
@@ -57,10 +57,11 @@ impl FromStr for Agent {
 /// What a failure means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// The hook is the gate: whatever is not approved is blocked.
+    /// The hook is the gate: what is not approved is blocked.
     #[default]
     Gate,
-    /// The agent asks a person at the terminal as well: the first answer counts, and a failure leaves it to that person.
+    /// The agent also asks the person at the terminal. The first answer counts, and after a failure that person
+    /// decides.
     Relay,
 }
 
@@ -95,12 +96,12 @@ pub enum Event {
     OpenCodeBefore,
 }
 
-/// How an agent takes replacement arguments.
+/// How an agent applies replacement arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edits {
-    /// They take the place of the original ones.
+    /// They replace the original ones.
     Replace,
-    /// They are laid over the original ones, so nothing can be taken away.
+    /// They are merged over the original ones, so nothing can be removed.
     Merge,
     /// Not at all: an edited approval must block, or the unedited call would run.
     Never,
@@ -158,12 +159,12 @@ impl Event {
         }
     }
 
-    /// Whether the agent asks the person at the terminal at the same time, so that a failure can be left to that person.
+    /// Whether the agent also asks the person at the terminal, so that after a failure that person can decide.
     pub const fn is_prompt(self) -> bool {
         matches!(self, Self::ClaudePermissionRequest | Self::CodexPermissionRequest)
     }
 
-    /// How it takes replacement arguments.
+    /// How it applies replacement arguments.
     pub const fn edits(self) -> Edits {
         match self {
             Self::ClaudePreToolUse

@@ -1,27 +1,27 @@
-//! One internal decision, whatever the agent's dialect.
+//! One decision of the hook, independent of the agent's dialect.
 
 use serde_json::{Map, Value};
 
-use crate::Approved;
+use crate::ApprovedCall;
 
 /// What the agent is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Run it, with these arguments.
-    Allow(Approved),
+    Allow(ApprovedCall),
     /// A question was answered: run the tool that asks it, with the answer in its input.
     Answered(Map<String, Value>),
-    /// Somebody, or policy, said no.
+    /// A person or policy denied it.
     Deny(String),
-    /// No decision could be had: as good as a no.
+    /// There was no decision. It must not run.
     Block(String),
-    /// Not decided yet. The agent ends, and asks again when it is resumed (Claude Code without a terminal).
+    /// No decision yet. The agent ends, and asks again when it is resumed (Claude Code without a terminal).
     Defer,
     /// No opinion: the person at the terminal decides. Only for events where the agent asks one.
     Pass(Option<String>),
 }
 
-/// What a hook process leaves behind: two streams and an exit code.
+/// The result of a hook process: two streams and an exit code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Output {
     /// For the agent's parser.

@@ -1,28 +1,28 @@
-//! The only way to a yes: an approved and claimed request that is about exactly this call.
+//! The only source of an allow: an approved and claimed request about exactly this call.
 
 use placet_core::{Digest, GrantUsed, Record};
-use placet_ledger::{Granted, Wanted, check_permit};
+use placet_ledger::{ClaimAnswer, IntendedCall, check_permit};
 use serde_json::{Map, Value};
 
 use crate::Call;
 
 /// Proof that a call may run, with the arguments to run it with.
 ///
-/// INVARIANT: made only by [`Approved::check`], from a record that is claimed and asks for this very call.
+/// INVARIANT: made only by [`ApprovedCall::check`], from a record that is claimed and asks for this very call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Approved {
+pub struct ApprovedCall {
     arguments: Map<String, Value>,
     edited: bool,
     by: Vec<String>,
     grant: Option<GrantUsed>,
-    /// What the agent is handed in place of these arguments.
+    /// Arguments that the agent gets in place of these.
     handed: Option<Map<String, Value>>,
     confined: bool,
 }
 
-impl Approved {
-    /// Checks that `record` asked for `call`, was approved, and was claimed with these arguments; `permit` is what the claim
-    /// gave. The sentence in the error says what did not fit.
+impl ApprovedCall {
+    /// Checks that `record` asked for `call`, was approved, and was claimed with these arguments. `permit` comes from
+    /// the claim. The error says what did not fit.
     pub fn check(
         call: &Call,
         record: &Record,
@@ -33,7 +33,7 @@ impl Approved {
         Self::checked(call, record, permit, claimed, digest, false)
     }
 
-    /// The same of a call that was allowed confined. The agent is handed `handed`, which runs it so.
+    /// The same for a call that was allowed confined. The agent gets `handed`, which runs it confined.
     pub fn check_confined(
         call: &Call,
         record: &Record,
@@ -54,8 +54,9 @@ impl Approved {
         digest: Option<Digest>,
         confined: bool,
     ) -> Result<Self, String> {
-        let wanted = Wanted { tool: &call.tool, arguments: &call.input };
-        let granted = Granted { permit: permit.unwrap_or_default(), arguments: claimed, digest, confined };
+        let wanted = IntendedCall { tool: &call.tool, arguments: &call.input };
+        let granted =
+            ClaimAnswer { permit: permit.unwrap_or_default(), arguments: claimed, digest, confined };
         let edited = check_permit(record, Some(&wanted), &granted)
             .map_err(|unfit| format!("{} cannot be run: {unfit}", record.id))?;
         let decision = record.decision.as_ref();
@@ -64,13 +65,13 @@ impl Approved {
         Ok(Self { arguments: claimed.clone(), edited, by, grant, handed: None, confined })
     }
 
-    /// The same, where the agent is handed something else that does it.
+    /// The same, with other arguments for the agent that do the same.
     #[must_use]
     pub fn handing(self, handed: Map<String, Value>) -> Self {
         Self { handed: Some(handed), ..self }
     }
 
-    /// What the agent is handed, if that is not what it asked for.
+    /// The arguments for the agent, if they differ from its own.
     pub fn handed(&self) -> Option<&Map<String, Value>> {
         self.handed.as_ref().or_else(|| self.edited.then_some(&self.arguments))
     }
@@ -80,7 +81,7 @@ impl Approved {
         &self.arguments
     }
 
-    /// Whether that differs from what the agent asked for.
+    /// Whether the approved arguments differ from the agent's own.
     pub fn edited(&self) -> bool {
         self.edited
     }

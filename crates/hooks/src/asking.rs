@@ -1,4 +1,4 @@
-//! One call of an agent as a request to the gate, and the key that makes asking twice the same as asking once.
+//! One call of an agent as a request to the gate, with a key that makes repeated asking safe.
 
 use data_encoding::HEXLOWER;
 use placet_core::{Create, DecisionWord, Kind};
@@ -11,7 +11,7 @@ use crate::{Edits, Event};
 /// A call that an agent wants to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Which hook asks, and so in which dialect it is answered.
+    /// The hook that asks. It sets the dialect of the answer.
     pub event: Event,
     /// The agent's session.
     pub session: String,
@@ -23,13 +23,14 @@ pub struct Call {
     pub call_id: Option<String>,
     /// The turn it belongs to, where there is no id.
     pub turn: Option<String>,
-    /// How the agent treats calls without an answer, where it says so.
+    /// How the agent treats calls without an answer, if it says so.
     pub permission_mode: Option<String>,
-    /// Where it comes from. Only what stays the same when the same call is asked for again: it is part of the request.
+    /// Where the call comes from. Part of the request, so it holds only what stays the same when the call is asked
+    /// for again.
     pub context: Map<String, Value>,
 }
 
-/// What whoever installed the hook adds.
+/// Options of the installed hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// How long deciding may take, such as `540s`.
@@ -40,9 +41,9 @@ pub struct Options {
     pub edits: bool,
 }
 
-/// A call, ready to be asked for.
+/// A call as a request.
 #[derive(Debug, Clone)]
-pub struct Asking<'a> {
+pub struct CallRequest<'a> {
     call: &'a Call,
     options: &'a Options,
 }
@@ -51,9 +52,9 @@ pub struct Asking<'a> {
 const SESSION: usize = 200;
 
 impl Call {
-    /// With what whoever installed the hook adds.
-    pub fn asking<'a>(&'a self, options: &'a Options) -> Asking<'a> {
-        Asking { call: self, options }
+    /// Adds the options of the installed hook.
+    pub fn asking<'a>(&'a self, options: &'a Options) -> CallRequest<'a> {
+        CallRequest { call: self, options }
     }
 
     /// The session as requests name it.
@@ -61,16 +62,16 @@ impl Call {
         session_name(&self.session)
     }
 
-    /// The same for every call of this tool with these arguments.
+    /// Equal for all calls of this tool with these arguments.
     pub fn same(&self) -> String {
         same(&self.tool, &self.input)
     }
 
-    /// The same for calls that can wait at the same time: of one session, one sub-agent and, where it says so, one turn. An
-    /// agent's loop waits for its calls, so those of one group that wait at once were asked for at once.
+    /// The group of calls that can wait at the same time: one session, one sub-agent and, if known, one turn. An
+    /// agent waits for its calls, so those that wait at once were made at once.
     pub fn group(&self) -> String {
         let subagent = self.context.get("agent_id").and_then(Value::as_str).unwrap_or_default();
-        // Claude Code asks for a deferred call again in a later turn, and that has to be the same request.
+        // Claude Code asks for a deferred call again in a later turn. It must be the same request.
         let turn = self.turn.as_deref().filter(|_| self.event != Event::ClaudePreToolUse);
         let parts = [self.event.agent().as_str(), &self.session, subagent, turn.unwrap_or_default()];
         let name: String = hash(&parts.map(str::as_bytes)).chars().take(32).collect();
@@ -87,15 +88,15 @@ pub(crate) fn session_name(session: &str) -> String {
     }
 }
 
-/// The same for every call of one tool with one set of arguments.
+/// Equal for all calls of one tool with one set of arguments.
 pub(crate) fn same(tool: &str, input: &Map<String, Value>) -> String {
-    // What was read strictly always has a canonical form; if it ever had none, no two calls would count as one.
+    // Strictly read input always has a canonical form. If it had none, no two calls would count as equal.
     let input = canonical(input).unwrap_or_default();
     hash(&[tool.as_bytes(), &input])
 }
 
-impl crate::Ran {
-    /// The same for every call of this tool with these arguments.
+impl crate::FinishedCall {
+    /// Equal for all calls of this tool with these arguments.
     pub fn same(&self) -> String {
         same(&self.tool, &self.input)
     }
@@ -111,7 +112,7 @@ fn hash(parts: &[&[u8]]) -> String {
     HEXLOWER.encode(&digest.finalize())
 }
 
-impl Asking<'_> {
+impl CallRequest<'_> {
     /// The body of the create call.
     pub fn create(&self) -> Create {
         let Self { call, options } = self;
@@ -143,8 +144,8 @@ impl Asking<'_> {
         context
     }
 
-    /// The idempotency key. With an id of the call it is the same however often the agent asks; without one, calls that
-    /// look the same are told apart by how many of them came before.
+    /// The idempotency key. With a call id it is the same however often the agent asks. Without one, equal calls are
+    /// told apart by their number.
     pub fn key(&self, occurrence: u32) -> String {
         let Self { call, .. } = self;
         let (agent, event) = (call.event.agent().as_str(), call.event.as_str());

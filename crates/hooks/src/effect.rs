@@ -1,7 +1,7 @@
-//! What an agent makes of a hook's output: its own rules, written down independently of how answers are rendered.
+//! How an agent reacts to a hook's output, written down independently of how answers are rendered.
 //!
-//! Taken from the documentation and source of each agent. `placet doctor` and the tests judge by this what a hook process
-//! left behind, so that "blocked" means what the agent does and not what we meant.
+//! Taken from the documentation and source of each agent. `placet doctor` and the tests judge a hook's output by it,
+//! so "blocked" means what the agent does.
 
 use serde_json::{Map, Value};
 
@@ -14,13 +14,13 @@ pub enum Effect {
     Runs(Option<Map<String, Value>>),
     /// It does not run.
     Blocked,
-    /// The agent goes on as if there were no hook: its own rules, a prompt, or in the worst case a run.
+    /// The agent goes on without the hook: by its own rules, a prompt, or in the worst case a run.
     Undecided,
     /// It does not run now; the agent asks again when it is resumed.
     Deferred,
 }
 
-/// What the agent of this event makes of it.
+/// How the agent of this event reacts.
 pub fn effect(event: Event, output: &Output) -> Effect {
     let said: Option<Map<String, Value>> = match serde_json::from_str(output.stdout.trim()) {
         Ok(Value::Object(said)) => Some(said),
@@ -109,7 +109,7 @@ fn codex_tool(said: Option<&Map<String, Value>>, output: &Output) -> Effect {
         0 => {}
         _ => return Effect::Undecided,
     }
-    // Silence is how Codex is told to go on.
+    // Codex takes silence as permission to go on.
     if output.stdout.trim().is_empty() {
         return Effect::Runs(None);
     }

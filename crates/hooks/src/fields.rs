@@ -1,14 +1,14 @@
-//! Reading single fields of what an agent sends: unknown fields are left alone, wrong ones are named.
+//! Reads single fields of an agent's message: unknown fields are ignored, wrong ones are named.
 
 use serde_json::{Map, Value};
 
 use crate::Fault;
 
-/// An object whose fields are taken by name.
+/// An object with fields by name.
 pub(crate) struct Fields<'a>(pub(crate) &'a Map<String, Value>);
 
 impl Fields<'_> {
-    /// A text that may be missing or null, and must not be anything else.
+    /// A text that may be missing or null. Anything else is a fault.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Fault> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -31,7 +31,7 @@ impl Fields<'_> {
         }
     }
 
-    /// An object that must be there, as itself or as a text that holds its JSON.
+    /// An object that must be there, either itself or as a text with its JSON.
     pub(crate) fn object_or_text(&self, name: &'static str) -> Result<Map<String, Value>, Fault> {
         let Some(Value::String(text)) = self.0.get(name) else { return self.object(name) };
         match crate::read::parse(text.as_bytes()) {
@@ -40,7 +40,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Copies texts that are there into the request's context.
+    /// Copies the texts that exist into the request's context.
     pub(crate) fn context(&self, names: &[(&str, &'static str)]) -> Result<Map<String, Value>, Fault> {
         let mut context = Map::new();
         for (ours, theirs) in names {

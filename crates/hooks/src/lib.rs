@@ -1,9 +1,9 @@
-//! What coding agents say to their hooks and want to hear back: pure translation, used by `placet hook` and by the
-//! server's hook door.
+//! Translates between coding agents' hooks and the gate. Pure functions, used by `placet hook` and by the server's
+//! hook door.
 //!
-//! One call comes in ([`read`]), becomes one request ([`Asking::create`]), and one [`Answer`] goes out in the dialect of the
-//! agent and event it came from ([`render`]). A yes can only be made from a request that was approved and claimed
-//! ([`Approved`]), and everything that goes wrong has a rendering that blocks.
+//! One call comes in ([`read`]), becomes one request ([`CallRequest::create`]), and one [`Answer`] goes out in the
+//! dialect of the agent and event ([`render`]). Only an approved and claimed request can allow a call
+//! ([`ApprovedCall`]). Every failure is rendered so that it blocks.
 #![cfg_attr(
     not(test),
     deny(
@@ -29,11 +29,11 @@ mod render;
 
 pub use agent::{Agent, Edits, Event, Mode};
 pub use answer::{Answer, Output};
-pub use approved::Approved;
-pub use asking::{Asking, Call, Options};
+pub use approved::ApprovedCall;
+pub use asking::{Call, CallRequest, Options};
 pub use effect::{Effect, effect};
 pub use question::{Question, answered, questions};
-pub use read::{Fault, Incoming, LARGEST, Ran, read};
+pub use read::{Fault, FinishedCall, HookMessage, LARGEST, read};
 pub use refusal::refusal;
 pub use render::{blocked, render};
 

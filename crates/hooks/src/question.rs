@@ -3,7 +3,7 @@
 use placet_core::{Create, InputSpec, InputType, Kind};
 use serde_json::{Map, Value};
 
-use crate::{Asking, Call, Event};
+use crate::{Call, CallRequest, Event};
 
 /// One question, ready to be asked.
 #[derive(Debug, Clone)]
@@ -17,8 +17,8 @@ pub struct Question {
 /// Most questions of one call.
 const MOST: usize = 8;
 
-/// The questions of a call, if it is one that asks a person; the error says why they cannot be asked.
-pub fn questions(asking: &Asking<'_>, call: &Call) -> Option<Result<Vec<Question>, String>> {
+/// The questions of a call of this tool. The error says why they cannot be asked.
+pub fn questions(asking: &CallRequest<'_>, call: &Call) -> Option<Result<Vec<Question>, String>> {
     let claude = matches!(call.event, Event::ClaudePreToolUse | Event::ClaudePermissionRequest);
     if !claude || call.tool != "AskUserQuestion" {
         return None;
@@ -26,7 +26,7 @@ pub fn questions(asking: &Asking<'_>, call: &Call) -> Option<Result<Vec<Question
     Some(read(asking, call))
 }
 
-fn read(asking: &Asking<'_>, call: &Call) -> Result<Vec<Question>, String> {
+fn read(asking: &CallRequest<'_>, call: &Call) -> Result<Vec<Question>, String> {
     let Some(Value::Array(listed)) = call.input.get("questions") else {
         return Err("`questions` is missing".to_owned());
     };
@@ -56,7 +56,7 @@ fn read(asking: &Asking<'_>, call: &Call) -> Result<Vec<Question>, String> {
         let options = options.filter(|options| !options.is_empty());
         let mut create = Create::new(Kind::Input, call.session_name());
         let mut context = asking.context();
-        // What each option means is not part of a choice, but the person should see it.
+        // The meanings of the options are not part of a choice, but the person should see them.
         context.insert("question".to_owned(), item.clone());
         create.context = Some(context);
         create.question = Some(text.clone());

@@ -1,14 +1,14 @@
-//! What an agent's hook says on standard input, read strictly where it matters and without fear of new fields.
+//! Reads the messages of agents' hooks from standard input: strict where it matters, tolerant of new fields.
 
 use placet_ledger::ijson::{self, Limits};
 use serde_json::{Map, Value};
 
 use crate::{Agent, Call, Event, fields::Fields};
 
-/// The largest message that is read. What follows a call carries its whole result; the call itself must fit the server.
+/// The largest message. The message after a call holds its whole result; the call itself must fit the server.
 pub const LARGEST: usize = 8 * 1024 * 1024;
 
-/// Why a message cannot be used. In a gate every one of them blocks.
+/// Why a message cannot be used. In gate mode each of them blocks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -24,7 +24,7 @@ pub enum Fault {
     /// JSON, but not an object.
     #[error("standard input is JSON, but not the object that an agent sends to its hooks")]
     NotAnObject,
-    /// A field that every version known to us sends is not there.
+    /// A field that every known version sends is missing.
     #[error("`{name}` is missing: this version of the agent speaks to hooks in a way Placet does not know")]
     Missing {
         /// Which.
@@ -40,7 +40,7 @@ pub enum Fault {
         /// What was expected.
         expected: &'static str,
     },
-    /// An event that has no place here.
+    /// An event that the hook does not handle.
     #[error("unknown event `{name}` of {agent}: install the hook with `placet hook install {agent}`")]
     Event {
         /// Whose.
@@ -48,30 +48,30 @@ pub enum Fault {
         /// Which.
         name: String,
     },
-    /// A tool that a request cannot name.
+    /// A tool name that no request can have.
     #[error("the tool name `{0}` cannot be put into a request: 1 to 200 of A-Z a-z 0-9 _ . / : -")]
     Tool(String),
 }
 
 /// What a message is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Incoming {
+pub enum HookMessage {
     /// May this run?
     Asks(Box<Call>),
     /// It ran.
-    Ran(Box<Ran>),
-    /// The turn or the session is over: whatever is still being asked for it has no listener.
+    Ran(Box<FinishedCall>),
+    /// The turn or the session has ended: nothing waits for its pending requests any more.
     Stopped {
         /// Which session.
         session: String,
-        /// Whether the whole session is over, not only a turn.
+        /// Whether the whole session has ended, not only a turn.
         ended: bool,
     },
 }
 
 /// A call that has run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ran {
+pub struct FinishedCall {
     /// The session.
     pub session: String,
     /// The tool.
@@ -80,7 +80,7 @@ pub struct Ran {
     pub input: Map<String, Value>,
     /// The agent's id of the call, if it has one.
     pub call_id: Option<String>,
-    /// Whether it worked, as far as the agent says.
+    /// Whether it worked, by the agent's own report.
     pub worked: bool,
 }
 
@@ -90,8 +90,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
     ijson::parse(bytes, &limits).map_err(|error| error.to_string())
 }
 
-/// Reads one message. `hint` is the event the hook was installed for: some agents do not repeat it in the message.
-pub fn read(agent: Agent, hint: Option<&str>, bytes: &[u8]) -> Result<Incoming, Fault> {
+/// Reads one message. `hint` is the event the hook was installed for: some agents leave it out of the message.
+pub fn read(agent: Agent, hint: Option<&str>, bytes: &[u8]) -> Result<HookMessage, Fault> {
     if bytes.len() > LARGEST {
         return Err(Fault::TooLarge);
     }
@@ -114,7 +114,7 @@ pub fn read(agent: Agent, hint: Option<&str>, bytes: &[u8]) -> Result<Incoming, 
     }
 }
 
-/// Copilot's own format does not name the event: what it holds says which one it can be.
+/// Copilot's own format does not name the event. Its fields tell which one it can be.
 fn guess(agent: Agent, message: &Map<String, Value>) -> Option<&'static str> {
     if agent != Agent::Copilot || !message.contains_key("toolName") {
         return None;
@@ -141,11 +141,11 @@ fn tool(name: String) -> Result<String, Fault> {
     Err(Fault::Tool(name.chars().take(100).flat_map(char::escape_debug).collect()))
 }
 
-fn asks(call: Call) -> Incoming {
-    Incoming::Asks(Box::new(call))
+fn asks(call: Call) -> HookMessage {
+    HookMessage::Asks(Box::new(call))
 }
 
-/// Where a call of an agent that speaks like Claude Code comes from.
+/// The context of a call of an agent that speaks like Claude Code.
 fn origin(fields: &Fields<'_>) -> Result<Map<String, Value>, Fault> {
     let names = [
         ("cwd", "cwd"),
@@ -153,7 +153,7 @@ fn origin(fields: &Fields<'_>) -> Result<Map<String, Value>, Fault> {
         ("agent_id", "agent_id"),
         ("mcp_server", "mcp_server"),
     ];
-    // What an MCP server is told about is an object in some versions: it says nothing that the tool's name does not.
+    // In some versions it is an object about the MCP server, which adds nothing to the tool's name.
     let names = names.into_iter().filter(|(_, name)| !matches!(fields.0.get(*name), Some(Value::Object(_))));
     let mut context = fields.context(&names.collect::<Vec<_>>())?;
     if let Some(kind) = fields.text("agent_type")?.filter(|kind| !kind.is_empty()) {
@@ -162,7 +162,7 @@ fn origin(fields: &Fields<'_>) -> Result<Map<String, Value>, Fault> {
     Ok(context)
 }
 
-/// A call as Claude Code and Codex tell of it. Only the field that says which turn it belongs to has two names.
+/// A call in the format of Claude Code and Codex. Only the field for the turn has two names.
 fn wanted(fields: &Fields<'_>, event: Event, turn: &'static str) -> Result<Call, Fault> {
     Ok(Call {
         event,
@@ -176,7 +176,7 @@ fn wanted(fields: &Fields<'_>, event: Event, turn: &'static str) -> Result<Call,
     })
 }
 
-fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
+fn claude(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
     let call = |event| wanted(fields, event, "prompt_id");
     match event {
         "PreToolUse" => {
@@ -191,7 +191,7 @@ fn claude(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
+fn codex(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
     let call = |event| wanted(fields, event, "turn_id");
     match event {
         "PreToolUse" => {
@@ -205,7 +205,7 @@ fn codex(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn gemini(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
+fn gemini(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
     match event {
         "BeforeTool" => Ok(asks(Call {
             event: Event::GeminiBeforeTool,
@@ -223,7 +223,7 @@ fn gemini(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
+fn cursor(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
     let call = |event, name: String, input| {
         let mut context = fields.context(&[("cwd", "cwd"), ("transcript", "transcript_path")])?;
         if let Some(roots @ Value::Array(_)) = fields.0.get("workspace_roots") {
@@ -251,7 +251,7 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             Ok(asks(call(Event::CursorBeforeShell, "Shell".to_owned(), one("command")?)?))
         }
         "beforeMCPExecution" => {
-            // A server's address or command tells two tools of one name apart.
+            // A server's address or command distinguishes two tools of the same name.
             let mut mcp = call(
                 Event::CursorBeforeMcp,
                 format!("MCP:{}", fields.needed("tool_name")?),
@@ -263,21 +263,21 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         "beforeReadFile" => {
             Ok(asks(call(Event::CursorBeforeRead, "read_file".to_owned(), one("file_path")?)?))
         }
-        "postToolUse" | "postToolUseFailure" => Ok(Incoming::Ran(Box::new(Ran {
+        "postToolUse" | "postToolUseFailure" => Ok(HookMessage::Ran(Box::new(FinishedCall {
             session: fields.needed("conversation_id")?,
             tool: fields.needed("tool_name")?,
             input: fields.object_or_text("tool_input").unwrap_or_default(),
             call_id: fields.text("tool_use_id")?,
             worked: event == "postToolUse",
         }))),
-        "afterShellExecution" => Ok(Incoming::Ran(Box::new(Ran {
+        "afterShellExecution" => Ok(HookMessage::Ran(Box::new(FinishedCall {
             session: fields.needed("conversation_id")?,
             tool: "Shell".to_owned(),
             input: one("command")?,
             call_id: None,
             worked: true,
         }))),
-        "afterMCPExecution" => Ok(Incoming::Ran(Box::new(Ran {
+        "afterMCPExecution" => Ok(HookMessage::Ran(Box::new(FinishedCall {
             session: fields.needed("conversation_id")?,
             tool: format!("MCP:{}", fields.needed("tool_name")?),
             input: fields.object_or_text("tool_input").unwrap_or_default(),
@@ -289,8 +289,8 @@ fn cursor(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
-    // Two spellings of everything: the event's own, in camelCase, and a compatible one in PascalCase with other fields.
+fn copilot(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
+    // Every event has two spellings: camelCase, and a compatible PascalCase with other fields.
     let compatible = fields.0.contains_key("tool_name") || fields.0.contains_key("session_id");
     let (session, name, input) = if compatible {
         ("session_id", "tool_name", "tool_input")
@@ -310,7 +310,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         })
     };
     let ran = |worked| {
-        Ok(Incoming::Ran(Box::new(Ran {
+        Ok(HookMessage::Ran(Box::new(FinishedCall {
             session: fields.needed(session)?,
             tool: fields.needed(name)?,
             input: fields.object_or_text(input).unwrap_or_default(),
@@ -322,7 +322,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
         "preToolUse" | "PreToolUse" if compatible => Ok(asks(call(Event::CopilotPreToolUseCompatible)?)),
         "preToolUse" | "PreToolUse" => Ok(asks(call(Event::CopilotPreToolUse)?)),
         "permissionRequest" | "PermissionRequest" => {
-            // The arguments of this one go by several names.
+            // The arguments have several possible names.
             let input =
                 [input, "toolInput", "tool_input"].iter().find_map(|name| fields.object_or_text(name).ok());
             let Some(input) = input else { return Err(Fault::Missing { name: "toolInput" }) };
@@ -344,7 +344,7 @@ fn copilot(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
+fn opencode(fields: &Fields<'_>, event: &str) -> Result<HookMessage, Fault> {
     match event {
         "tool.execute.before" => Ok(asks(Call {
             event: Event::OpenCodeBefore,
@@ -356,7 +356,7 @@ fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
             permission_mode: None,
             context: fields.context(&[("cwd", "cwd")])?,
         })),
-        "tool.execute.after" => Ok(Incoming::Ran(Box::new(Ran {
+        "tool.execute.after" => Ok(HookMessage::Ran(Box::new(FinishedCall {
             session: fields.needed("session_id")?,
             tool: fields.needed("tool_name")?,
             input: fields.object("tool_input").unwrap_or_default(),
@@ -368,8 +368,8 @@ fn opencode(fields: &Fields<'_>, event: &str) -> Result<Incoming, Fault> {
     }
 }
 
-fn ran(fields: &Fields<'_>, worked: bool) -> Result<Incoming, Fault> {
-    Ok(Incoming::Ran(Box::new(Ran {
+fn ran(fields: &Fields<'_>, worked: bool) -> Result<HookMessage, Fault> {
+    Ok(HookMessage::Ran(Box::new(FinishedCall {
         session: fields.needed("session_id")?,
         tool: fields.needed("tool_name")?,
         input: fields.object("tool_input").unwrap_or_default(),
@@ -378,12 +378,12 @@ fn ran(fields: &Fields<'_>, worked: bool) -> Result<Incoming, Fault> {
     })))
 }
 
-fn stopped(fields: &Fields<'_>, session: &'static str, event: &str) -> Result<Incoming, Fault> {
+fn stopped(fields: &Fields<'_>, session: &'static str, event: &str) -> Result<HookMessage, Fault> {
     let ended = matches!(event, "SessionEnd" | "sessionEnd");
-    Ok(Incoming::Stopped { session: fields.needed(session)?, ended })
+    Ok(HookMessage::Stopped { session: fields.needed(session)?, ended })
 }
 
-/// Whether a result says of itself that it failed.
+/// Whether a result reports a failure.
 fn failed(result: Option<&Value>) -> bool {
     let Some(Value::Object(result)) = result else { return false };
     let error = result.get("error").is_some_and(|error| !error.is_null());

@@ -1,10 +1,10 @@
-//! Why a request gives no right to run anything, in one sentence for the agent.
+//! The reason why a call may not run, in one sentence for the agent.
 
 use placet_core::{Record, State};
 
 use crate::Answer;
 
-/// The sentence for a request that gives no right to run anything.
+/// The sentence for a request that allows no run.
 pub fn refusal(record: &Record) -> Answer {
     let decision = record.decision.as_ref();
     let by = decision.map(|decision| decision.by.join(", ")).filter(|by| !by.is_empty());
@@ -32,7 +32,7 @@ pub fn refusal(record: &Record) -> Answer {
     }
 }
 
-/// Policy's own words, where the decision has none.
+/// The reason of policy, if the decision has none.
 fn because_of(record: &Record, because: &str) -> String {
     if !because.is_empty() {
         return because.to_owned();

@@ -1,12 +1,13 @@
-//! One answer in each agent's dialect. Whatever is not a clean yes blocks, in the way that agent takes for a block.
+//! One answer in each agent's dialect. Everything but a clear allow blocks, in the form that the agent takes as a
+//! block.
 //!
-//! Exit code 2 with a reason on the error stream blocks in Claude Code, Codex and Gemini CLI whatever is printed; the JSON
-//! beside it carries the reason where it is read. Cursor takes both. Copilot goes on after exit code 2, so that a no is
-//! exit code 0 with its JSON.
+//! Exit code 2 with a reason on standard error blocks in Claude Code, Codex and Gemini CLI, whatever is printed. The
+//! JSON beside it carries the reason where it is read. Cursor takes both. Copilot goes on after exit code 2, so its
+//! deny is exit code 0 with JSON.
 
 use serde_json::{Map, Value, json};
 
-use crate::{Agent, Answer, Approved, Call, Edits, Event, Mode, Output};
+use crate::{Agent, Answer, ApprovedCall, Call, Edits, Event, Mode, Output};
 
 /// Blocks.
 const BLOCK: u8 = 2;
@@ -15,7 +16,7 @@ const LEFT: u8 = 1;
 /// The longest reason that is passed on.
 const REASON: usize = 2_000;
 
-/// What the hook prints and how it ends.
+/// The output and exit code of the hook.
 pub fn render(call: &Call, mode: Mode, answer: &Answer) -> Output {
     let event = call.event;
     match answer {
@@ -42,7 +43,7 @@ pub fn render(call: &Call, mode: Mode, answer: &Answer) -> Output {
     }
 }
 
-/// What the hook prints when it cannot even say which call it is about. `hint` is the event it was installed for.
+/// The output when it is not even known which call it is about. `hint` is the event the hook was installed for.
 pub fn blocked(agent: Agent, hint: Option<&str>, mode: Mode, reason: &str) -> Output {
     if mode == Mode::Relay {
         return left(Some(reason));
@@ -52,7 +53,8 @@ pub fn blocked(agent: Agent, hint: Option<&str>, mode: Mode, reason: &str) -> Ou
     }
     let reason = bounded(reason);
     let stdout = match agent {
-        // The event is not known; these are read before an event that can be blocked, and left alone after any other.
+        // The event is unknown. Agents read these fields before an event that can be blocked, and ignore them after
+        // others.
         Agent::ClaudeCode | Agent::Codex => json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason,
         }}),
@@ -64,14 +66,14 @@ pub fn blocked(agent: Agent, hint: Option<&str>, mode: Mode, reason: &str) -> Ou
     Output { stdout: stdout.to_string(), stderr: reason, code }
 }
 
-/// The arguments to replace the agent's own with, if they must be replaced and this agent can do it.
+/// The replacement arguments, if they are needed and this agent can apply them.
 fn fitted<'a>(
     event: Event,
     call: &Call,
-    approved: &'a Approved,
+    approved: &'a ApprovedCall,
 ) -> Result<Option<&'a Map<String, Value>>, String> {
     let Some(handed) = approved.handed() else {
-        // These two run only with their input handed back.
+        // These two run only when they get their input back.
         let interactive = matches!(event, Event::ClaudePreToolUse | Event::ClaudePermissionRequest)
             && call.tool == "ExitPlanMode";
         return Ok(interactive.then(|| approved.arguments()));
@@ -108,7 +110,7 @@ fn allow(call: &Call, arguments: Option<&Map<String, Value>>, reason: &str) -> O
                 json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision }}),
             )
         }
-        // A plain allow is an error to Codex: saying nothing lets the call go on.
+        // Codex takes a plain allow as an error. Without output the call goes on.
         Event::CodexPreToolUse => match arguments {
             None => Output::default(),
             Some(arguments) => printed(json!({ "hookSpecificOutput": {
@@ -136,7 +138,7 @@ fn allow(call: &Call, arguments: Option<&Map<String, Value>>, reason: &str) -> O
             put(&mut answer, "updated_input", arguments);
             printed(answer)
         }
-        // With `failClosed` silence counts as a failure, so a yes is always said.
+        // With `failClosed` silence is a failure, so an allow is always written.
         Event::CursorBeforeShell | Event::CursorBeforeMcp | Event::CursorBeforeRead => {
             printed(json!({ "permission": "allow" }))
         }
@@ -154,7 +156,7 @@ fn allow(call: &Call, arguments: Option<&Map<String, Value>>, reason: &str) -> O
     }
 }
 
-/// A no. `failed` when nobody said it: then the agent's strongest form is used.
+/// A deny. `failed` when there was no decision: then the agent's strongest form is used.
 fn refuse(event: Event, reason: &str, failed: bool) -> Output {
     let reason = bounded(reason);
     let (answer, code) = match event {
@@ -164,7 +166,7 @@ fn refuse(event: Event, reason: &str, failed: bool) -> Output {
             }}),
             BLOCK,
         ),
-        // Only the JSON counts here: exit code 2 is not honoured (Claude Code), or takes the place of it (Codex).
+        // Only the JSON counts here: exit code 2 is ignored (Claude Code), or overrides it (Codex).
         Event::ClaudePermissionRequest | Event::CodexPermissionRequest => (
             json!({ "hookSpecificOutput": {
                 "hookEventName": "PermissionRequest", "decision": { "behavior": "deny", "message": reason },
@@ -197,7 +199,7 @@ fn refuse(event: Event, reason: &str, failed: bool) -> Output {
     Output { stdout: answer.to_string(), stderr: reason, code }
 }
 
-/// A no to both of Copilot's events: its messages do not always say which one they are.
+/// A deny for both of Copilot's events: its messages do not always name the event.
 fn copilot_refusal(reason: &str) -> Value {
     json!({
         "permissionDecision": "deny", "permissionDecisionReason": reason, "behavior": "deny", "message": reason,
@@ -222,7 +224,7 @@ fn put<T: serde::Serialize>(object: &mut Value, name: &str, value: Option<&T>) {
     }
 }
 
-/// A reason is never empty, since silence is taken for consent, and never endless.
+/// A reason is never empty, because silence means consent, and never too long.
 fn bounded(reason: &str) -> String {
     let reason = reason.trim();
     if reason.is_empty() {

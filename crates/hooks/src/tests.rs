@@ -1,10 +1,10 @@
-//! What comes in and what goes out, agent by agent; and that nothing but an approved, claimed request makes a yes.
+//! Messages and answers of each agent. Only an approved and claimed request may allow a call.
 
 use placet_core::Record;
 use placet_ledger::action_digest;
 use serde_json::{Map, Value, json};
 
-use crate::{Agent, Answer, Approved, Call, Event, Incoming, read};
+use crate::{Agent, Answer, ApprovedCall, Call, Event, HookMessage, read};
 
 mod dialects;
 mod failures;
@@ -84,7 +84,7 @@ pub(crate) fn call(event: Event) -> Call {
 
 pub(crate) fn called(agent: Agent, message: &Value) -> Call {
     match read(agent, None, message.to_string().as_bytes()) {
-        Ok(Incoming::Asks(call)) => *call,
+        Ok(HookMessage::Asks(call)) => *call,
         other => panic!("{agent}: {other:?}"),
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn edit(call: &Call, arguments: &Map<String, Value>) -> Value {
 pub(crate) fn approved(call: &Call) -> Answer {
     let record = record(call, json!({}));
     Answer::Allow(
-        Approved::check(call, &record, Some("prm_1"), &call.input, Some(record.digest)).expect("a yes"),
+        ApprovedCall::check(call, &record, Some("prm_1"), &call.input, Some(record.digest)).expect("a yes"),
     )
 }
 
@@ -134,5 +134,5 @@ pub(crate) fn approved(call: &Call) -> Answer {
 pub(crate) fn edited(call: &Call, arguments: &Map<String, Value>) -> Answer {
     let record = record(call, json!({ "decision": edit(call, arguments) }));
     let digest = record.decision.as_ref().map(|decision| decision.digest);
-    Answer::Allow(Approved::check(call, &record, Some("prm_1"), arguments, digest).expect("a yes"))
+    Answer::Allow(ApprovedCall::check(call, &record, Some("prm_1"), arguments, digest).expect("a yes"))
 }

@@ -13,7 +13,7 @@ use crate::{
 pub struct Entry {
     /// Format version.
     pub v: u8,
-    /// Which life of the database this is; a restore begins a new one.
+    /// The epoch of the database. A restore begins a new one.
     pub epoch: String,
     /// Its number, without gaps.
     pub seq: u64,
@@ -22,14 +22,14 @@ pub struct Entry {
     /// When.
     pub at: Time,
     /// Who did it.
-    pub by: By,
+    pub by: EntryAuthor,
     /// The request it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
-    /// The request's version after it.
+    /// The request's version after this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Salted digest of what was written with it.
+    /// Salted digest of the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Digest>,
     /// What happened.
@@ -38,7 +38,7 @@ pub struct Entry {
 
 /// Who did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct By {
+pub struct EntryAuthor {
     /// The principal.
     pub name: String,
     /// In which role.
@@ -80,7 +80,7 @@ impl Data {
 /// Where a chain ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// The current life of the database.
+    /// The current epoch of the database.
     pub epoch: String,
     /// Number of the last entry.
     pub seq: u64,
@@ -90,7 +90,7 @@ pub struct Head {
 
 /// An entry as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sealed {
+pub struct SealedEntry {
     /// The canonical text that was hashed.
     pub text: String,
     /// Its hash.
@@ -101,11 +101,11 @@ impl Entry {
     /// The format that this code writes.
     pub const FORMAT: u8 = 1;
 
-    /// Writes the entry down for good.
-    pub fn seal(&self) -> Result<Sealed, CanonicalError> {
+    /// Canonicalises and hashes the entry.
+    pub fn seal(&self) -> Result<SealedEntry, CanonicalError> {
         let text = canonical_string(self)?;
         let hash = entry_hash(&text);
-        Ok(Sealed { text, hash })
+        Ok(SealedEntry { text, hash })
     }
 }
 
@@ -113,7 +113,7 @@ fn entry_hash(text: &str) -> Digest {
     hash("placet/entry/v1", &[text.as_bytes()])
 }
 
-/// What is wrong with the first bad entry.
+/// The fault of the first bad entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("entry {seq} is bad: {what}")]
 pub struct BadEntry {
@@ -123,7 +123,7 @@ pub struct BadEntry {
     pub what: String,
 }
 
-/// A reader that walks a chain from its beginning and stops at the first bad entry.
+/// A reader that checks a chain from its beginning and stops at the first bad entry.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
     seq: u64,
@@ -181,7 +181,7 @@ impl Chain {
         Ok(entry)
     }
 
-    /// Where the checked part ends.
+    /// The end of the checked part.
     pub fn head(&self) -> Head {
         Head { epoch: self.epoch.clone().unwrap_or_default(), seq: self.seq, hash: self.hash }
     }
@@ -194,9 +194,15 @@ mod tests {
     use super::*;
 
     /// Seals these one after the other, each in its epoch.
-    fn sealed(entries: impl IntoIterator<Item = (&'static str, AdminEvent)>) -> Vec<Sealed> {
+    fn sealed(entries: impl IntoIterator<Item = (&'static str, AdminEvent)>) -> Vec<SealedEntry> {
         let mut prev = Digest::default();
-        let by = By { name: "root".into(), role: Role::Admin, key: None, session: None, auth: Auth::Token };
+        let by = EntryAuthor {
+            name: "root".into(),
+            role: Role::Admin,
+            key: None,
+            session: None,
+            auth: Auth::Token,
+        };
         (1..)
             .zip(entries)
             .map(|(seq, (epoch, event))| {
@@ -223,12 +229,12 @@ mod tests {
         AdminEvent::PersonRemoved { name: name.to_owned(), voids: false }
     }
 
-    fn chain(length: u64) -> Vec<Sealed> {
+    fn chain(length: u64) -> Vec<SealedEntry> {
         let rest = (2..=length).map(|seq| ("e1", removed(&format!("p{seq}"))));
         sealed(std::iter::once(("e1", AdminEvent::Opened {})).chain(rest))
     }
 
-    fn verify(entries: &[Sealed]) -> Result<Head, u64> {
+    fn verify(entries: &[SealedEntry]) -> Result<Head, u64> {
         let mut chain = Chain::default();
         for (index, sealed) in entries.iter().enumerate() {
             chain.check(index as u64 + 1, &sealed.text, &sealed.hash).map_err(|bad| bad.seq)?;

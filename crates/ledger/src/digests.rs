@@ -1,4 +1,4 @@
-//! What is hashed, and how: every digest has a domain of its own, so that none can stand in for another.
+//! What is hashed, and how. Every digest has its own domain, so that none can replace another.
 
 use data_encoding::BASE64URL_NOPAD;
 use placet_core::{Body, Content, Digest, DisplayField, Kind, ProposalContent, Request, RequestId, Time};
@@ -118,7 +118,7 @@ fn parts<'a>(request: &'a Request, content: &'a Content, body: &'a Body) -> Part
     }
 }
 
-/// The digest of a stored request with other arguments in place: what an edit is a vote on.
+/// The digest of a stored request with other arguments: an edit is a vote on it.
 pub fn edit_digest(
     request: &Request,
     content: &Content,
@@ -131,13 +131,13 @@ pub fn edit_digest(
     Ok(parts(request, content, &body).canonical()?.digest)
 }
 
-/// The digest of an answer or of step decisions: what a vote on them carries.
+/// The digest of an answer or of step decisions, for votes on them.
 pub fn proposal_digest(request: Digest, proposal: &ProposalContent) -> Result<Digest, CanonicalError> {
     let text = canonical_string(proposal)?;
     Ok(hash("placet/proposal/v1", &[request.to_string().as_bytes(), b"\n", text.as_bytes()]))
 }
 
-/// The digest of what was written with an entry, salted so that an erased payload cannot be guessed back.
+/// The digest of a payload, salted so that erased content cannot be guessed.
 pub fn payload_digest(nonce: &str, payload: &str) -> Digest {
     hash("placet/payload/v1", &[nonce.as_bytes(), b"\n", payload.as_bytes()])
 }

@@ -18,8 +18,8 @@ pub mod ijson;
 mod permit;
 
 pub use canonical::{CanonicalError, canonical, canonical_string};
-pub use chain::{BadEntry, By, Chain, Data, Entry, Head, Sealed};
+pub use chain::{BadEntry, Chain, Data, Entry, EntryAuthor, Head, SealedEntry};
 pub use digests::{
     Canonical, Parts, display_digest, edit_digest, hash, payload_digest, proposal_digest, thumbprint,
 };
-pub use permit::{Granted, Unfit, Wanted, action_digest, check_permit};
+pub use permit::{ClaimAnswer, IntendedCall, PermitMismatch, action_digest, check_permit};

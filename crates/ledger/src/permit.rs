@@ -1,4 +1,4 @@
-//! Whether a claimed permit is for this very call: what every program checks before it runs anything.
+//! Checks that a claimed permit is for this very call. Every program does this before it runs anything.
 
 use placet_core::{Action, Body, DecisionWord, Digest, Kind, Record, State};
 use serde_json::{Map, Value};
@@ -8,31 +8,31 @@ use crate::{
     digests::Parts,
 };
 
-/// What a program asked for, as the record must say it.
+/// The call that a program wants to run.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct IntendedCall<'a> {
     /// The tool.
     pub tool: &'a str,
     /// Its arguments.
     pub arguments: &'a Map<String, Value>,
 }
 
-/// What a claim gave.
+/// The answer to a claim.
 #[derive(Debug, Clone, Copy)]
-pub struct Granted<'a> {
+pub struct ClaimAnswer<'a> {
     /// The permit.
     pub permit: &'a str,
     /// What to run.
     pub arguments: &'a Map<String, Value>,
-    /// The digest of what was approved, where the answer to the claim says it.
+    /// The digest of what was approved, if the answer has one.
     pub digest: Option<Digest>,
-    /// Whether whoever runs it runs it confined.
+    /// Whether the call will run confined.
     pub confined: bool,
 }
 
 /// Why a permit must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum PermitMismatch {
     /// There is no permit.
     #[error("it was not claimed here")]
     NoPermit,
@@ -54,7 +54,7 @@ pub enum Unfit {
     /// The claim returned other arguments than the decision approved.
     #[error("its permit is for other arguments than those approved")]
     OtherPermit,
-    /// It was allowed confined and would run free, or the other way round.
+    /// It was allowed confined and would run free, or the reverse.
     #[error("it would not run as it was allowed: confined, or free")]
     Confined,
     /// A digest does not fit what it stands for.
@@ -62,55 +62,58 @@ pub enum Unfit {
     WrongDigest,
 }
 
-impl From<CanonicalError> for Unfit {
-    /// What has no canonical form has no digest either.
+impl From<CanonicalError> for PermitMismatch {
+    /// A body without a canonical form has no digest.
     fn from(_: CanonicalError) -> Self {
         Self::WrongDigest
     }
 }
 
-/// Checks that a permit is for what was asked (where that is known), approved, and hashed. Returns whether an edit
+/// Checks that a permit is for the call (if it is known), the approval and the digest. Returns whether an edit
 /// changed the arguments. Digests are computed here, from the record itself.
 pub fn check_permit(
     record: &Record,
-    wanted: Option<&Wanted<'_>>,
-    granted: &Granted<'_>,
-) -> Result<bool, Unfit> {
+    wanted: Option<&IntendedCall<'_>>,
+    granted: &ClaimAnswer<'_>,
+) -> Result<bool, PermitMismatch> {
     if granted.permit.is_empty() {
-        return Err(Unfit::NoPermit);
+        return Err(PermitMismatch::NoPermit);
     }
     if record.verdict.confine.is_some() != granted.confined {
-        return Err(Unfit::Confined);
+        return Err(PermitMismatch::Confined);
     }
     if !matches!(record.state, State::Approved | State::Claimed) {
-        return Err(Unfit::NotApproved(record.state));
+        return Err(PermitMismatch::NotApproved(record.state));
     }
-    let tool = record.tool.as_deref().filter(|_| record.kind == Kind::Action).ok_or(Unfit::OtherTool)?;
-    let proposed = record.arguments.as_ref().ok_or(Unfit::OtherArguments)?;
+    let tool =
+        record.tool.as_deref().filter(|_| record.kind == Kind::Action).ok_or(PermitMismatch::OtherTool)?;
+    let proposed = record.arguments.as_ref().ok_or(PermitMismatch::OtherArguments)?;
     if let Some(wanted) = wanted {
         if wanted.tool != tool {
-            return Err(Unfit::OtherTool);
+            return Err(PermitMismatch::OtherTool);
         }
         if !equal(wanted.arguments, proposed)? {
-            return Err(Unfit::OtherArguments);
+            return Err(PermitMismatch::OtherArguments);
         }
     }
-    let decision = record.decision.as_ref().ok_or(Unfit::NoDecision)?;
+    let decision = record.decision.as_ref().ok_or(PermitMismatch::NoDecision)?;
     let approved = match (decision.decision, &decision.arguments) {
         (DecisionWord::Approve, None) => proposed,
         (DecisionWord::Edit, Some(edited)) => edited,
-        (DecisionWord::Approve | DecisionWord::Edit, _) => return Err(Unfit::OtherPermit),
-        (word @ (DecisionWord::Deny | DecisionWord::Respond), _) => return Err(Unfit::NotInFavour(word)),
+        (DecisionWord::Approve | DecisionWord::Edit, _) => return Err(PermitMismatch::OtherPermit),
+        (word @ (DecisionWord::Deny | DecisionWord::Respond), _) => {
+            return Err(PermitMismatch::NotInFavour(word));
+        }
     };
     if !equal(approved, granted.arguments)? {
-        return Err(Unfit::OtherPermit);
+        return Err(PermitMismatch::OtherPermit);
     }
     let digest = action_digest(record, approved)?;
     let fits = digest == decision.digest
         && granted.digest.is_none_or(|granted| granted == digest)
         && action_digest(record, proposed)? == record.digest;
     if !fits {
-        return Err(Unfit::WrongDigest);
+        return Err(PermitMismatch::WrongDigest);
     }
     Ok(!equal(approved, proposed)?)
 }

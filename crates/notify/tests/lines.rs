@@ -12,7 +12,7 @@ use std::{
 
 use futures_util::StreamExt as _;
 use placet_core::{Actor, AllOf, DecisionWord, Seat};
-use placet_egress::{Limits, Resolve, Resolved, Rules, Sockets};
+use placet_egress::{Limits, Resolve, ResolveFuture, Rules, Sockets};
 use placet_gate::{Channel, Notice, SeenEvent};
 use placet_notify::{Callbacks, Deliveries};
 use placet_testkit::{Backend, Kit, both, found, soon};
@@ -333,7 +333,7 @@ fn patient(rules: Rules, names: Arc<Names>) -> Sockets {
 struct Names(Vec<&'static str>, AtomicUsize);
 
 impl Resolve for Names {
-    fn resolve<'a>(&'a self, _: &'a str) -> Resolved<'a> {
+    fn resolve<'a>(&'a self, _: &'a str) -> ResolveFuture<'a> {
         let asked = self.1.fetch_add(1, Ordering::SeqCst);
         let address = self.0.get(asked).or(self.0.last()).and_then(|text| text.parse::<IpAddr>().ok());
         Box::pin(async move { address.map(|one| vec![one]).ok_or(io::ErrorKind::NotFound.into()) })

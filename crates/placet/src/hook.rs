@@ -1,4 +1,4 @@
-//! `placet hook`: between a coding agent and the gate. The translation is in `placet-hooks`; here is what waits and asks.
+//! `placet hook`: connects a coding agent and the gate. `placet-hooks` translates; this module waits and asks.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -9,7 +9,8 @@ use std::{
 use placet_client::{Client, DEFAULT_URL};
 use placet_core::Confine;
 use placet_hooks::{
-    Agent, Answer, Call, Effect, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, effect, read, render,
+    Agent, Answer, Call, Effect, FinishedCall, HookMessage, LARGEST, Mode, Options, Output, blocked, effect,
+    read, render,
 };
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -32,15 +33,15 @@ pub(crate) mod place;
 mod withdraw;
 
 pub(crate) use ask::DOCTOR;
-use ask::{Asker, Patience};
+use ask::{Asker, Timeouts};
 use confine::Confiner;
 use memory::Memory;
 #[cfg(target_os = "linux")]
 pub(crate) use memory::records_folder;
 
-/// An agent that does not close its hook's input within this is not waited for.
+/// How long to wait for the end of standard input.
 const INPUT: Duration = Duration::from_secs(5);
-/// What comes after the wait: the claim, or taking the request back.
+/// Time for what follows the wait: the claim, or cancelling the request.
 const FINISH: Duration = Duration::from_secs(15);
 
 /// A hook as it was called.
@@ -66,7 +67,7 @@ pub(crate) async fn run(command: HookCommand, global: &Global) -> anyhow::Result
     block_on_panic(agent, args.event.clone(), mode);
     let url = global.url.clone().filter(|url| !url.is_empty()).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let hook = Hook { agent, mode, args, url };
-    // Nothing takes longer than this, whatever hangs: an agent that runs out of patience lets the call through.
+    // Nothing may take longer than this, whatever hangs: an agent whose own timeout ends lets the call through.
     let whole = INPUT + hook.wait() + FINISH;
     let output = tokio::time::timeout(whole, hook.answer()).await.unwrap_or_else(|_| {
         blocked(agent, hook.args.event.as_deref(), mode, "Placet: the hook did not come to an end in time")
@@ -74,7 +75,7 @@ pub(crate) async fn run(command: HookCommand, global: &Global) -> anyhow::Result
     Ok(finish(&output))
 }
 
-/// What the command line cannot make sense of blocks as well, in the way of the agent it was meant for.
+/// A wrong command line also blocks, in the dialect of the agent it was meant for.
 pub(crate) fn misused(arguments: &[String], complaint: &str) -> Option<ExitCode> {
     let agent: Agent = arguments.windows(2).find_map(|two| match two {
         [hook, agent] if hook == "hook" => agent.parse().ok(),
@@ -85,7 +86,7 @@ pub(crate) fn misused(arguments: &[String], complaint: &str) -> Option<ExitCode>
     Some(finish(&blocked(agent, None, Mode::Gate, &reason)))
 }
 
-/// A defect of ours must not look to the agent like a hook that has nothing to say.
+/// To the agent, a bug of ours must not look like a hook without objections.
 fn block_on_panic(agent: Agent, event: Option<String>, mode: Mode) {
     std::panic::set_hook(Box::new(move |panic| {
         let reason = format!("Placet: the hook failed ({panic}), so nothing is let through");
@@ -96,10 +97,10 @@ fn block_on_panic(agent: Agent, event: Option<String>, mode: Mode) {
     }));
 }
 
-/// Prints the answer and gives the code to end with. An answer that could not be printed is a no.
+/// Prints the answer and returns the exit code. An answer that could not be printed is a deny.
 fn finish(output: &Output) -> ExitCode {
     if !output.stderr.is_empty() {
-        // Whether somebody reads it changes nothing.
+        // A missing reader changes nothing.
         let _ = writeln!(io::stderr(), "{}", output.stderr.lines().map(safe).collect::<Vec<_>>().join("\n"));
     }
     let mut stdout = io::stdout().lock();
@@ -111,8 +112,8 @@ fn finish(output: &Output) -> ExitCode {
 }
 
 impl Hook {
-    /// How long a person may take. Unless said otherwise, less than the agent's own patience with hooks by default: running
-    /// into that would let the call through.
+    /// How long a person may take. The default is less than the agent's own timeout for hooks, because that timeout
+    /// would let the call through.
     fn wait(&self) -> Duration {
         self.args.wait.unwrap_or(match self.agent {
             Agent::ClaudeCode | Agent::Codex | Agent::OpenCode => Duration::from_mins(9),
@@ -134,13 +135,13 @@ impl Hook {
             Err(fault) => return block(&fault.to_string()),
         };
         match incoming {
-            Incoming::Asks(call) => match confine::asked_free(&call) {
-                // The request is for what is to run, and the agent is handed that.
+            HookMessage::Asks(call) => match confine::asked_free(&call) {
+                // The request is about the command that will run, and the agent gets that command.
                 Some(free) => self.asks(&free, true).await,
                 None => self.asks(&call, false).await,
             },
-            Incoming::Ran(ran) => self.ran(&ran).await,
-            Incoming::Stopped { session, ended } => self.stopped(&session, ended).await,
+            HookMessage::Ran(ran) => self.ran(&ran).await,
+            HookMessage::Stopped { session, ended } => self.stopped(&session, ended).await,
         }
     }
 
@@ -171,7 +172,7 @@ impl Hook {
             if self.args.defer { Duration::from_hours(24) } else { self.wait().max(Duration::from_secs(1)) }
         });
         let memory = Memory::of(self.agent, &call.session);
-        let patience = Patience::new(self.wait(), self.args.give_up);
+        let patience = Timeouts::new(self.wait(), self.args.give_up);
         let confiner = if self.args.confine { Confiner::of(self.agent, call) } else { None };
         let options = Options {
             expires_in: Some(format!("{}s", expires.as_secs().max(1))),
@@ -198,7 +199,7 @@ impl Hook {
             confiner: confiner.as_ref(),
             free,
         };
-        // A relay leaves it to the person at the terminal, and a call that is put off is asked for again.
+        // In relay mode the person at the terminal decides, and a deferred call is asked for again.
         let asks = self.args.ask_folder && self.mode == Mode::Gate && !self.args.defer;
         let folder = asks.then(|| folder::unknown(call, &self.url)).flatten();
         if let Some(folder) = folder
@@ -209,13 +210,13 @@ impl Hook {
         let answer = asker.answer().await.unwrap_or_else(|reason| self.failed(call, &reason));
         let output = render(call, self.mode, &answer);
         if matches!(answer, Answer::Allow(_)) && effect(call.event, &output) == Effect::Blocked {
-            // A yes that this agent cannot carry out: the permit is used up, and nothing ran.
+            // An allow that this agent cannot carry out: the permit is used up, and nothing ran.
             asker.not_run().await;
         }
         output
     }
 
-    /// What a failure means: a block, or the person at the terminal.
+    /// What a failure means: a block, or the decision of the person at the terminal.
     fn failed(&self, call: &Call, reason: &str) -> Answer {
         if self.mode == Mode::Relay && call.event.is_prompt() {
             return Answer::Pass(Some(format!("Placet: answer here: {reason}")));
@@ -224,7 +225,7 @@ impl Hook {
         Answer::Block(format!("Placet: nothing was run: {reason}"))
     }
 
-    async fn ran(&self, ran: &Ran) -> Output {
+    async fn ran(&self, ran: &FinishedCall) -> Output {
         let memory = Memory::of(self.agent, &ran.session);
         match self.client() {
             Ok(client) => withdraw::ran(&client, &memory, ran).await,
@@ -248,7 +249,7 @@ impl Hook {
     }
 }
 
-/// Something to say after the fact, when there is nothing left to block.
+/// A message after the run, when there is nothing left to block.
 fn noted(text: &str) -> Output {
     Output { stderr: text.to_owned(), ..Output::default() }
 }

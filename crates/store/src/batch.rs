@@ -10,10 +10,10 @@ use std::{
 };
 
 use placet_core::{
-    Actor, Command, Context, Covered, Directory, Event, Refusal, Request, RequestId, State, Time, Written,
-    apply, evolve,
+    Actor, Command, Context, Covered, Directory, Event, EventPayload, Refusal, Request, RequestId, State,
+    Time, apply, evolve,
 };
-use placet_ledger::{By, Data, Entry, canonical_string, payload_digest};
+use placet_ledger::{Data, Entry, EntryAuthor, canonical_string, payload_digest};
 
 use crate::{
     CommandUnit, Idempotency, Outcome, StoreError,
@@ -77,7 +77,7 @@ struct Slot {
 
 /// An entry before it is linked to the one before: only the end of the batch knows what stays.
 struct Unsealed {
-    by: By,
+    by: EntryAuthor,
     payload: Option<placet_core::Digest>,
     data: Data,
     request: Option<Arc<Request>>,
@@ -255,7 +255,7 @@ impl Batch {
         id: RequestId,
         actor: &Actor,
         event: Event,
-        written: &Written,
+        written: &EventPayload,
         stored: Option<Arc<str>>,
     ) -> Result<Arc<Request>, StoreError> {
         let seq = self.head.head.seq + self.entries.len() as u64 + 1;
@@ -275,7 +275,7 @@ impl Batch {
         self.prior.learn(&request, &event, (was, seq), self.now, &self.secret)?;
         let body: Option<Arc<str>> = match (stored, written) {
             (Some(stored), _) => Some(stored),
-            (None, Written::Nothing) => None,
+            (None, EventPayload::Nothing) => None,
             (None, written) => Some(canonical_string(written)?.into()),
         };
         let payload = body.map(|body| {
@@ -442,8 +442,8 @@ fn uncounted(agent: &str) -> StoreError {
     StoreError::Damaged(format!("the pending requests of `{agent}` were not counted"))
 }
 
-fn by(actor: &Actor) -> By {
-    By {
+fn by(actor: &Actor) -> EntryAuthor {
+    EntryAuthor {
         name: actor.name.clone(),
         role: actor.role,
         key: actor.key,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Agent, Digest, Directory, Key, Kind, Payload, Person, Request, RequestId, Time, Written, attach,
+    Agent, Digest, Directory, EventPayload, Key, Kind, Payload, Person, Request, RequestId, Time, attach,
 };
 use serde::Serialize;
 
@@ -119,9 +119,9 @@ pub(crate) fn request(
 }
 
 /// Reads a stored payload.
-pub(crate) fn written(kind: Kind, body: &str) -> Result<Written, StoreError> {
+pub(crate) fn written(kind: Kind, body: &str) -> Result<EventPayload, StoreError> {
     let payload: Payload = serde_json::from_str(body)?;
-    Ok(Written::from_payload(kind, payload)?)
+    Ok(EventPayload::from_payload(kind, payload)?)
 }
 
 /// Builds the directory from stored principals and keys.

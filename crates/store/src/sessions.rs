@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use placet_core::{AdminCommand, Directory, Freeze, FreezeId, Session, SessionId, Time, Voided};
+use placet_core::{AdminCommand, Directory, Freeze, FreezeId, Session, SessionId, Time, VoidedCredential};
 
 use crate::StoreError;
 
@@ -50,8 +50,8 @@ pub(crate) struct SignIns {
     pub(crate) links: Vec<NewLink>,
     pub(crate) passwords: Vec<(String, Arc<str>)>,
     /// Credentials that count no more, and those that are so old that nothing given with them can live.
-    pub(crate) voided: Vec<(Voided, Time)>,
-    pub(crate) forgotten: Vec<Voided>,
+    pub(crate) voided: Vec<(VoidedCredential, Time)>,
+    pub(crate) forgotten: Vec<VoidedCredential>,
     /// What was stopped, and what goes on.
     pub(crate) frozen: Vec<Arc<Freeze>>,
     pub(crate) lifted: Vec<FreezeId>,
@@ -172,12 +172,12 @@ pub(crate) fn session(columns: SessionColumns) -> Result<Session, StoreError> {
 }
 
 /// The columns of a voided credential: kind and name.
-pub(crate) fn voided_columns(what: &Voided) -> (&'static str, String) {
+pub(crate) fn voided_columns(what: &VoidedCredential) -> (&'static str, String) {
     match what {
-        Voided::Key(id) => ("key", id.to_string()),
-        Voided::Session(id) => ("session", id.to_string()),
-        Voided::Person(name) => ("person", name.clone()),
-        Voided::Password(name) => ("password", name.clone()),
+        VoidedCredential::Key(id) => ("key", id.to_string()),
+        VoidedCredential::Session(id) => ("session", id.to_string()),
+        VoidedCredential::Person(name) => ("person", name.clone()),
+        VoidedCredential::Password(name) => ("password", name.clone()),
     }
 }
 
@@ -188,10 +188,10 @@ pub(crate) fn attach_voided(
 ) -> Result<(), StoreError> {
     for (kind, name, at) in rows {
         let what = match kind.as_str() {
-            "key" => Voided::Key(crate::rows::parse(&name)?),
-            "session" => Voided::Session(crate::rows::parse(&name)?),
-            "password" => Voided::Password(name),
-            _ => Voided::Person(name),
+            "key" => VoidedCredential::Key(crate::rows::parse(&name)?),
+            "session" => VoidedCredential::Session(crate::rows::parse(&name)?),
+            "password" => VoidedCredential::Password(name),
+            _ => VoidedCredential::Person(name),
         };
         directory.voided.insert(what, Time::from_micros(at));
     }

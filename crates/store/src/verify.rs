@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use placet_core::{AdminEvent, Directory, Event, GrantId, Request, RequestId, Time, Written, evolve};
+use placet_core::{AdminEvent, Directory, Event, EventPayload, GrantId, Request, RequestId, Time, evolve};
 use placet_ledger::{BadEntry, Chain, Data, Entry, hash, payload_digest};
 
 use crate::{PolicyVersion, Store, StoreError, read::Readers, rows};
@@ -220,10 +220,10 @@ impl Rebuilt {
             _ => return Err(bad(format!("it is about {id}, which was never created"))),
         };
         let written = match &payload {
-            None => Written::Nothing,
+            None => EventPayload::Nothing,
             Some(body) => rows::written(kind, body)?,
         };
-        if let Written::Content(content) = &written {
+        if let EventPayload::Content(content) = &written {
             self.nonces.insert(id, content.nonce.clone());
         }
         match (&payload, entry.payload) {

@@ -1104,9 +1104,9 @@ export interface components {
             /** @description By which agent. */
             by: string;
         };
-        /** @description What the client of a door without keys said about a decision: text that somebody typed, never who it was. */
+        /** @description The reviewer that the client of a door without keys names. Text that somebody typed, no proof of identity. */
         Claimed: {
-            /** @description Whom it says was asked instead. */
+            /** @description The person it says was asked instead. */
             escalated_to?: string | null;
             /** @description Who it says decided. */
             reviewer?: string | null;
@@ -1417,7 +1417,7 @@ export interface components {
              * @description When.
              */
             at: string;
-            /** @description By whom; empty when policy or a standing approval decided. */
+            /** @description By whom; empty when policy or a grant decided. */
             by: string[];
             claimed?: components["schemas"]["Claimed"] | null;
             /** @description What was decided. */
@@ -1458,20 +1458,20 @@ export interface components {
         Display: {
             /** @description The short code to type for a step-up, only where one is needed. */
             code?: string | null;
-            /** @description Digest of the fields; goes into the vote of whoever was shown them. */
+            /** @description Digest of the fields. The vote of a person who saw them carries it. */
             digest: components["schemas"]["Digest"];
             /**
-             * @description What will happen, in one sentence of at most 200 characters. Made from the tool and the arguments that will run,
-             *     never from the agent's words.
+             * @description One sentence about what will happen, of at most 200 characters. Made from the tool and the arguments that will
+             *     run, never from the agent's words.
              */
             effect: string;
             /** @description Every value the agent wrote, in a fixed order. */
             fields: components["schemas"]["DisplayField"][];
-            /** @description The same in the form that suits it. It adds to the fields and never replaces them. */
+            /** @description A preview in the form that suits the call. It adds to the fields and never replaces them. */
             preview: components["schemas"]["Preview"];
             /**
-             * @description Pointers of the fields whose whole value can be read in the preview. Every other field of the body and of a
-             *     replacement has to be listed beside it. Empty from a server that does not say: then all of them are listed.
+             * @description Pointers of the fields whose whole value can be read in the preview. All other fields of the body and of a
+             *     replacement must be listed beside it. Empty from older servers: then all fields are listed.
              */
             shown: string[];
             /** @description What to look at twice. */
@@ -1559,7 +1559,7 @@ export interface components {
         };
         /** @description An absolute path. */
         Folder: string;
-        /** @description What is stopped, by whom and why. Without agent and tool it is everything. */
+        /** @description A freeze: what is stopped, by whom and why. Without agent and tool it stops everything. */
         Freeze: {
             /** @description Only calls of this agent. */
             agent: string | null;
@@ -1592,7 +1592,7 @@ export interface components {
         FreezeList: {
             items: components["schemas"]["Freeze"][];
         };
-        /** @description A standing, scoped, revocable yes that one person gave in advance. */
+        /** @description A scoped, revocable approval that one person gave in advance. */
         Grant: {
             /** @description For which agent. */
             agent: string;
@@ -1605,13 +1605,13 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description It cannot be used from here on.
+             * @description The time from which it cannot be used.
              */
             expires_at: string;
             /** @description Its identifier. */
             id: components["schemas"]["GrantId"];
             key?: components["schemas"]["KeyId"] | null;
-            /** @description Under which policy; under any other it is void. */
+            /** @description The policy it was given under. It is void under any other. */
             policy: string;
             /** @description The request that it was given with. */
             request: components["schemas"]["RequestId"];
@@ -1642,9 +1642,9 @@ export interface components {
              */
             used: number;
         };
-        /** @description The standing yes that let a request through. */
+        /** @description The grant that let a request through. */
         GrantUsed: {
-            /** @description Whose yes it is. Version 0.2 did not write it down. */
+            /** @description The person who gave it. Version 0.2 did not record it. */
             by?: string | null;
             /** @description Its identifier. */
             id: components["schemas"]["GrantId"];
@@ -1821,7 +1821,7 @@ export interface components {
         Needs: {
             /** @description One of these must be met. */
             any: components["schemas"]["AllOf"][];
-            /** @description Whoever owns, ordered or edited the request cannot approve it. */
+            /** @description The owner of the agent, the person it acts for and the author of the edit cannot approve it. */
             four_eyes: boolean;
             /** @description A stronger proof of presence that each approving vote must carry. */
             step_up: string | null;
@@ -1848,7 +1848,7 @@ export interface components {
             /** Format: int64 */
             pending: number;
         };
-        /** @description The way in, for whoever draws it. The server says it, so it is true also where a context is only claimed. */
+        /** @description What a page shows of the door. The server sets it, so it is true even where the context is only stated by the agent. */
         Origin: {
             /** @description The agent behind the A2A proxy, as `namespace/agent`. Placet wrote the context, and brings this agent the answer. */
             agent?: string | null;
@@ -1869,7 +1869,7 @@ export interface components {
             /** @description It was allowed confined, and nothing shows that it ran so: an alarm, and the agent is not marked any more. */
             unconfined?: boolean;
         };
-        /** @description What became of it. */
+        /** @description The result. */
         OutcomeRecord: {
             /**
              * Format: date-time
@@ -1878,7 +1878,7 @@ export interface components {
             at: string;
             /** @description What the executor or the reviewer wrote. */
             note: string | null;
-            /** @description The reviewer who settled it, if the executor never did. */
+            /** @description The reviewer who resolved it, if the executor did not report. */
             resolved_by: string | null;
             /** @description The executor's digest of the result. */
             result_digest: string | null;
@@ -2008,11 +2008,11 @@ export interface components {
             warnings: Record<string, never>[];
         };
         /**
-         * @description What will happen, in the form that suits it. Every text in it is drawn by the rule of [`crate::show`]: a line end is
-         *     `\\n`, a backslash is doubled, and nothing hidden is left.
+         * @description What will happen, in the form that suits the call. Every text in it is drawn by [`crate::show`]: a line end is
+         *     `\\n`, a backslash is doubled, and nothing is hidden.
          */
         Preview: {
-            /** @description The working directory as the agent says, which nobody checked. Only where no argument may name another one. */
+            /** @description The working directory as the agent says it, unchecked. Only where no argument may name another one. */
             claimed_cwd?: string | null;
             /** @description The text that the shell will be given. */
             command: string;
@@ -2020,7 +2020,10 @@ export interface components {
             commands: components["schemas"]["ShellCommand"][];
             /** @description The working directory, if an argument names one. */
             cwd?: string | null;
-            /** @description Whether only a person can say what it does; then `commands` is a best effort. */
+            /**
+             * @description Whether the analysis cannot tell what the command does. Then `commands` is a best effort, and a person
+             *     must read it.
+             */
             opaque: boolean;
             /** @enum {string} */
             type: "shell";
@@ -2081,7 +2084,7 @@ export interface components {
             /** @enum {string} */
             type: "email";
         } | {
-            /** @description Further arguments that name an account, by name and value; whose account it is, they do not say. */
+            /** @description Further arguments that name an account, by name and value. They do not say whose account it is. */
             accounts?: [
                 string,
                 string
@@ -2161,7 +2164,7 @@ export interface components {
             by: string;
             /** @description `edit`, `respond`, or `approve` with step decisions. */
             decision: components["schemas"]["DecisionWord"];
-            /** @description What a vote on it must carry. */
+            /** @description The needs for a vote on it. */
             digest: components["schemas"]["Digest"];
             /** @description Step decisions in order. */
             steps: components["schemas"]["StepDecision"][] | null;
@@ -2283,8 +2286,8 @@ export interface components {
             /** @description The agent's session. */
             session: string;
             /**
-             * @description The door it came in by, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
-             *     proxy. The server says it, so it is true also where the context is only claimed.
+             * @description The door it came by, unless it is REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
+             *     proxy. The server sets it, so it is true even where the context is only stated by the agent.
              */
             source?: string | null;
             /** @description Where it stands. */
@@ -2335,7 +2338,7 @@ export interface components {
             within?: ("session" | "project") | null;
         };
         /**
-         * @description What became of an executed action.
+         * @description The result of an executed action.
          * @enum {string}
          */
         ReportStatus: "succeeded" | "failed";
@@ -2384,10 +2387,10 @@ export interface components {
              * @description When it was decided.
              */
             decided_at: string | null;
-            /** @description By whom; empty when policy or a standing approval decided, or nobody has. */
+            /** @description By whom; empty when policy or a grant decided, or nobody has. */
             decided_by: string[];
             decision: components["schemas"]["DecisionWord"] | null;
-            /** @description What a vote must carry now: of the replacement if one is on the table, else of the request. */
+            /** @description The digest that a vote must carry now: the replacement's if there is one, else the request's. */
             digest: components["schemas"]["Digest"];
             /** @description What will happen, in one sentence made from the tool and the arguments that will run. */
             effect: string;
@@ -2403,7 +2406,7 @@ export interface components {
             id: components["schemas"]["RequestId"];
             /** @description What is asked for. */
             kind: components["schemas"]["Kind"];
-            /** @description The agents above the one that asks, as it claims, outermost first. */
+            /** @description The agents above the one that asks, as it states them, outermost first. */
             lineage: string[];
             /** @description Whether an approving vote must carry the step-up code. */
             needs_step_up: boolean;
@@ -2414,9 +2417,12 @@ export interface components {
             same: string | null;
             /** @description The agent's session. */
             session: string;
-            /** @description action: equal on calls of the same tool whose arguments have the same names and types, whoever asks. */
+            /** @description action: equal on calls of the same tool whose arguments have the same names and types, for any agent. */
             shape: string | null;
-            /** @description By which door it came, where that is not REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the proxy. */
+            /**
+             * @description The door it came by, unless it is REST: `a2a` for the desk, `a2a/NAMESPACE/AGENT` for an agent behind the
+             *     proxy.
+             */
             source?: string | null;
             /** @description Where it stands. */
             state: components["schemas"]["State"];
@@ -2431,7 +2437,7 @@ export interface components {
             votes: components["schemas"]["Tally"];
             /**
              * Format: int32
-             * @description How many things there are to look at twice.
+             * @description The number of warnings.
              */
             warnings: number;
         };
@@ -2449,7 +2455,7 @@ export interface components {
              */
             seq: number;
         };
-        /** @description How far a standing yes reaches. What it is compared with is kept beside it, as a [`GrantKey`]. */
+        /** @description The scope of a grant. What calls are compared with is kept beside it, as a [`GrantKey`]. */
         Scope: {
             /**
              * @description Only in the folder of the request it was given with, and without regard to cosmetic arguments. Approvals of
@@ -2474,14 +2480,14 @@ export interface components {
             /** @enum {string} */
             type: "template";
         };
-        /** @description So many people, of one team or of any. */
+        /** @description A number of people, of one team or of any. */
         Seat: {
             /**
              * Format: int32
              * @description How many.
              */
             people: number;
-            /** @description Of which team; of any when null. */
+            /** @description The team. Any when null. */
             team: string | null;
         };
         /** @enum {string} */
@@ -2619,9 +2625,9 @@ export interface components {
             } | null;
             /** @description In the agent's words. */
             description: string;
-            /** @description Unique within the plan; decisions name it, never a position. */
+            /** @description Unique within the plan. Decisions name steps by it, never by position. */
             id: string;
-            /** @description Whether the plan makes sense without it. */
+            /** @description Whether the plan works without this step. */
             optional?: boolean | null;
         };
         /** @description What a reviewer says of one step. */
@@ -2721,7 +2727,7 @@ export interface components {
             have: number;
             /**
              * Format: int32
-             * @description The fewest people whose yes could be enough.
+             * @description The fewest people who can be enough.
              */
             need: number;
         };
@@ -2740,9 +2746,9 @@ export interface components {
             by_tool: components["schemas"]["SpeedRecord"][];
             overall: components["schemas"]["OverallRecord"];
         };
-        /** @description What waits together with a request: those of its group that the same agent asked for in the same session, by the same door. */
+        /** @description The requests that wait together: same group, same agent, same session, same door. */
         Together: {
-            /** @description At most 20 of them, the request itself among them, in the order in which they were asked for. */
+            /** @description At most 20 of them, this request included, in the order in which they were made. */
             items: components["schemas"]["Row"][];
             /**
              * Format: int32
@@ -2760,7 +2766,7 @@ export interface components {
             stands: boolean;
             tool: string;
         };
-        /** @description What policy said, at once and without a person. */
+        /** @description The verdict of policy, at once and without a person. */
         Verdict: {
             confine?: components["schemas"]["Confine"] | null;
             /** @description Allow, hold or deny. */
@@ -2813,7 +2819,7 @@ export interface components {
             /** @description What they said. */
             vote: components["schemas"]["DecisionWord"];
         };
-        /** @description Something to look at twice. */
+        /** @description A warning. */
         Warning: {
             /** @description What kind of thing. */
             code: components["schemas"]["WarningCode"];

@@ -1,4 +1,4 @@
-//! A server that says what the test tells it to, and remembers what it was asked.
+//! A server that answers as the test says, and records the calls.
 
 use std::{
     net::SocketAddr,
@@ -35,7 +35,7 @@ pub(crate) enum Reply {
     With(u16, &'static str, &'static str, Value),
     /// A stream of events, which then ends.
     Events(String),
-    /// The connection breaks after the call was taken in: nobody knows what became of it.
+    /// The connection breaks after the call arrived: the outcome is unknown.
     Lost,
 }
 
@@ -88,7 +88,7 @@ impl Fake {
         self.task.shutdown().await;
     }
 
-    /// Waits until it was called so often.
+    /// Waits for this many calls.
     pub(crate) async fn called(&self, times: usize) {
         while self.calls().len() < times {
             tokio::time::sleep(Duration::from_millis(1)).await;

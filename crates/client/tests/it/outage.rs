@@ -1,8 +1,8 @@
-//! Outages: a no by default, an error for those who ask for one, patience until the request's own deadline, never a yes.
+//! Outages: not approved by default, an error on request, retries until the request's deadline, never an approval.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
-use placet_client::{Asked, Client, Error, Gated, OnOutage, RunError};
+use placet_client::{AskOutcome, Client, Error, Gated, OnOutage, RunError};
 use placet_core::{Create, Kind, State};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ use crate::{
 type Ran = Result<Map<String, Value>, String>;
 
 const SHORT: Duration = Duration::from_millis(100);
-/// So many failures are more than a budget that short allows: the first pause is at least 50 ms, the second 100 ms.
+/// This many failures exceed such a short budget: the first pause is at least 50 ms, the second 100 ms.
 const BEYOND_THE_BUDGET: usize = 3;
 
 fn create() -> Create {
@@ -43,7 +43,7 @@ fn approved() -> Value {
     approved
 }
 
-/// Answers the first call of each kind that is in `answers` and breaks off on everything else.
+/// Answers the first call of each kind in `answers`, and breaks off every other call.
 async fn away_after(answers: &'static [&'static str]) -> Fake {
     Fake::start(move |_, call| match last_part(call).as_str() {
         "requests" if answers.contains(&"create") => Reply::Json(201, pending(1)),
@@ -98,7 +98,7 @@ async fn a_pause_before_the_request_is_taken_in_lasts_as_long_as_it_would_be_ope
     let mut create = create();
     create.expires_in = Some("1m".to_owned());
     let asked = soon("the answer", client.ask(&create)).await.unwrap();
-    assert!(matches!(asked, Asked::Decided(_)), "{asked:?}");
+    assert!(matches!(asked, AskOutcome::Decided(_)), "{asked:?}");
     let keys: Vec<_> = fake.calls().into_iter().filter_map(|call| call.key).collect();
     assert!(
         keys.len() == BEYOND_THE_BUDGET + 1 && keys.iter().all(|key| *key == keys[0]),
@@ -109,7 +109,7 @@ async fn a_pause_before_the_request_is_taken_in_lasts_as_long_as_it_would_be_ope
     let client = fake.client().with_outage_budget(SHORT).with_on_outage(OnOutage::Pause);
     create.expires_in = Some("1s".to_owned());
     let asked = soon("the end of the time it would be open", client.ask(&create)).await.unwrap();
-    assert!(matches!(asked, Asked::Unreached { request: None, .. }), "{asked:?}");
+    assert!(matches!(asked, AskOutcome::Unreached { request: None, .. }), "{asked:?}");
 }
 
 #[tokio::test]
@@ -152,9 +152,11 @@ async fn a_server_that_is_there_and_busy_is_an_outage_and_one_that_refuses_is_no
         .await;
         let client = fake.client().with_outage_budget(SHORT);
         match client.ask(&create()).await {
-            Ok(Asked::Unreached { error, .. }) => assert!(outage && error.code() == Some(code), "{code}"),
+            Ok(AskOutcome::Unreached { error, .. }) => {
+                assert!(outage && error.code() == Some(code), "{code}")
+            }
             Err(error) => assert!(!outage && error.code() == Some(code), "{code}: {error}"),
-            Ok(Asked::Decided(record)) => panic!("{code}: {record:?}"),
+            Ok(AskOutcome::Decided(record)) => panic!("{code}: {record:?}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Policies, grants and previews over the wire: what is sent, and what is made of the answers.
+//! Policies, grants and previews over the wire: what is sent, and how answers are read.
 
 use std::collections::BTreeMap;
 

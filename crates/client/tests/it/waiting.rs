@@ -1,4 +1,4 @@
-//! Asking and waiting across outages, and never taking one for a yes.
+//! Asking and waiting across outages, which never count as an approval.
 
 use std::time::Duration;
 

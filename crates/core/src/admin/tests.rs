@@ -1,5 +1,5 @@
 use super::*;
-use crate::{RequestId, Scope};
+use crate::{RequestId, Scope, Via};
 
 const NOW: Time = Time::from_micros(1);
 

@@ -1,22 +1,22 @@
-//! Needs in a normal form, so that joining them in any order gives the same demand, and stays small.
+//! Needs in a normal form, so that joins give the same result in any order and stay small.
 
 use std::collections::BTreeMap;
 
 use super::{AllOf, Needs, Seat};
 
-/// More alternatives than this become the one alternative that meets them all: stricter, and still small.
+/// More alternatives than this become one alternative that meets them all: stricter, and still small.
 const ALTERNATIVES: usize = 32;
-/// More seats than this, over all alternatives, likewise; and where even that is too many, nobody can meet it.
+/// The same for seats, over all alternatives. If even one alternative has too many, it cannot be met.
 const SEATS: usize = 256;
 
 impl Needs {
-    /// The same demand, written in the one way that equal demands share.
+    /// The same needs in the one form that equal needs share.
     #[must_use]
     pub fn normal(&self) -> Self {
         written(reduced(forms(self)), self.four_eyes, self.step_up.clone())
     }
 
-    /// What meets both, in normal form: neither side's demand ever falls.
+    /// The needs that meet both, in normal form. Neither side's needs ever fall.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
         let four_eyes = self.four_eyes || other.four_eyes;
@@ -58,7 +58,7 @@ impl<'n> Form<'n> {
         form
     }
 
-    /// The fewest people who fill both. One person may sit for both sides, so the numbers are maxima, not sums.
+    /// The fewest people who fill both. One person can fill a seat of each side, so numbers are maxima, not sums.
     fn join(&self, other: &Self) -> Self {
         let mut teams = self.teams.clone();
         for (team, people) in &other.teams {
@@ -69,7 +69,7 @@ impl<'n> Form<'n> {
         Self { teams, total: seated.max(self.total).max(other.total) }
     }
 
-    /// Whether filling this always fills the other.
+    /// Whether people who fill this always fill the other.
     fn covers(&self, other: &Self) -> bool {
         self.total >= other.total
             && other
@@ -100,7 +100,7 @@ fn written(forms: Vec<Form<'_>>, four_eyes: bool, step_up: Option<String>) -> Ne
     Needs { any: forms.iter().map(Form::seats).collect(), four_eyes, step_up }
 }
 
-/// The one alternative that meets every alternative; none at all when it would be too long.
+/// The one alternative that meets every alternative. None when it would be too long.
 fn merged<'f, 'n: 'f>(forms: impl Iterator<Item = &'f Form<'n>>) -> Vec<Form<'n>> {
     let mut sum: Option<Form<'n>> = None;
     for form in forms {
@@ -113,7 +113,7 @@ fn merged<'f, 'n: 'f>(forms: impl Iterator<Item = &'f Form<'n>>) -> Vec<Form<'n>
     sum.into_iter().collect()
 }
 
-/// Without the alternatives that ask for more than another one does, in a fixed order.
+/// Drops alternatives that need more than another one, and sorts the rest.
 fn reduced(forms: Vec<Form<'_>>) -> Vec<Form<'_>> {
     if forms.len() < 2 {
         return forms;

@@ -1,8 +1,8 @@
 //! Every state against every event: the arrows of the picture exist, and no other.
 
 use placet_core::{
-    Created, DecisionWord, Effect, Escalation, Event, EvolveError, Kind, ReportStatus, Request, State, Vote,
-    Written, evolve,
+    Created, DecisionWord, Effect, Escalation, Event, EventPayload, EvolveError, Kind, ReportStatus, Request,
+    State, Vote, evolve,
 };
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
     script::seconds,
 };
 
-/// The picture, arrow by arrow: from, what happens, to. `*` marks arrows that need a permit, `+` those that need
-/// somebody who is asked next, `-` those that need nobody to be left.
+/// The picture, arrow by arrow: from, event, to. `*` marks arrows that need a permit, `+` those that need more people
+/// to ask, `-` those that need none left to ask.
 const ARROWS: &[(State, &str, State)] = &[
     (State::Pending, "voted", State::Pending),
     (State::Pending, "reassigned", State::Pending),
@@ -55,7 +55,7 @@ fn arrow(request: &Request, what: &str) -> Option<State> {
     found.map(|(_, _, to)| *to)
 }
 
-/// Everything that can be written in a ledger about an existing request, with the arrow's name and where it claims to lead.
+/// Every event that the ledger can hold about an existing request, with the arrow's name and its stated target.
 fn events(request: &Request) -> Vec<(String, Event, Option<State>)> {
     let (digest, at) = (request.digest, request.created_at);
     let vote = |word| Vote {
@@ -128,8 +128,15 @@ fn only_the_arrows_of_the_picture_exist() {
                         .filter(|to| claims.is_none_or(|claimed| claimed == *to))
                         .filter(|_| word.is_none_or(|word| words.contains(word)));
                     let at = request.created_at;
-                    let after =
-                        evolve(Some(request.clone()), request.id, 9, at, "bob", &event, &Written::Nothing);
+                    let after = evolve(
+                        Some(request.clone()),
+                        request.id,
+                        9,
+                        at,
+                        "bob",
+                        &event,
+                        &EventPayload::Nothing,
+                    );
                     let case = format!("{kind} {state} permit={permit} left={left} {what} -> {claims:?}");
                     match (after, expected) {
                         (Ok(after), Some(to)) => {
@@ -188,7 +195,7 @@ fn a_request_begins_pending_approved_or_denied_as_policy_said_and_only_once() {
                     (Effect::Allow, Kind::Input) | (Effect::Hold, _) => State::Pending,
                 };
                 let begin = |before| {
-                    evolve(before, request.id, 1, request.created_at, "bot", &created, &Written::Nothing)
+                    evolve(before, request.id, 1, request.created_at, "bot", &created, &EventPayload::Nothing)
                 };
                 match begin(None) {
                     Ok(new) => {
@@ -210,7 +217,7 @@ fn a_request_begins_pending_approved_or_denied_as_policy_said_and_only_once() {
 fn nothing_happens_to_a_request_that_was_never_created() {
     let request = Scene::held(one()).request;
     for (what, event, _) in events(&request) {
-        let after = evolve(None, request.id, 1, request.created_at, "bob", &event, &Written::Nothing);
+        let after = evolve(None, request.id, 1, request.created_at, "bob", &event, &EventPayload::Nothing);
         assert!(matches!(after, Err(EvolveError::Missing { .. })), "{what}");
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn one_step(before: &Request, after: &Request, line: &Line, command: 
         matches!(line.event, Event::Decided { .. }),
         before.decision.is_none() && after.decision.is_some()
     );
-    // 3 and 4: claimed once, out of a standing yes.
+    // 3 and 4: claimed once, and only from an approval that stands.
     if let Event::Claimed { .. } = line.event {
         prop_assert!(before.claim.is_none());
         prop_assert_eq!(before.state, State::Approved);
@@ -129,7 +129,7 @@ pub(crate) fn one_step(before: &Request, after: &Request, line: &Line, command: 
             prop_assert_eq!(decision.digest, shown);
         }
     }
-    // Risk never falls; four eyes and step-up neither, whoever is asked and whatever is edited.
+    // Risk, four eyes and step-up never fall, in escalations and edits too.
     prop_assert!(after.risk >= before.risk);
     prop_assert!(after.needs.four_eyes || !before.needs.four_eyes);
     prop_assert!(after.needs.step_up.is_some() || before.needs.step_up.is_none());

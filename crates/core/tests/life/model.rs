@@ -1,6 +1,6 @@
-//! The slow, obvious model: the whole story of a request, from which everything is worked out afresh each time.
+//! The slow, obvious model: it keeps the whole story of a request and computes everything from it each time.
 //!
-//! Nothing is kept but what happened and who existed when it did. There is no state to update, so none to forget.
+//! Only events are kept, and who existed at the time. There is no state to update.
 
 use std::rc::Rc;
 
@@ -127,7 +127,7 @@ impl Story {
         self.log.iter().filter(|entry| matches!(entry.deed, Deed::Escalate)).count()
     }
 
-    /// What a deadline does that has passed: as long as there is somebody to ask next, it is not over.
+    /// What a passed deadline does: while there are more people to ask, the request stays open.
     pub(crate) fn deadline_passed(&self) -> Deed {
         let left = self.escalations() < self.asked.escalation.len();
         if left && self.state() == State::Pending { Deed::Escalate } else { Deed::Deadline }
@@ -202,7 +202,7 @@ impl Story {
         })
     }
 
-    /// What became of it: status, result, when, resolved by, note.
+    /// The outcome: status, result, when, resolved by, note.
     #[expect(clippy::type_complexity, reason = "five plain facts, compared one by one")]
     pub(crate) fn outcome(
         &self,

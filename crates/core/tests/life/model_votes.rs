@@ -131,7 +131,7 @@ impl Story {
         if !self.fits(vote) {
             return Some("invalid");
         }
-        // Whoever was asked and let the time pass can still say no.
+        // People who were asked first can still deny.
         let was_asked = || self.needs_before().iter().any(|needs| eligible(needs, by, world));
         let may_deny = || vote.word == DecisionWord::Deny && was_asked();
         if !eligible(&needs, by, world) && !may_deny() {
@@ -140,7 +140,7 @@ impl Story {
         if vote.word == DecisionWord::Deny {
             return None;
         }
-        // Whoever brings a replacement makes a new thing to vote on; whoever brings none speaks of what is there.
+        // A vote with a replacement starts a new digest. A vote without one is about the current one.
         let barred =
             if vote.proposal.is_some() { self.stands_behind(by, world) } else { self.barred(by, world) };
         if needs.four_eyes && barred {

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, rc::Rc};
 
 use placet_core::{
-    Actor, Auth, Cancel, Claim, Command, Context, Decide, DecisionWord, Digest, Directory, Event, Expire,
-    KeyId, Kind, Reassign, Report, ReportStatus, Request, RequestId, Resolve, Revoke, Role, State, Time,
-    Written, apply, evolve,
+    Actor, Auth, Cancel, Claim, Command, Context, Decide, DecisionWord, Digest, Directory, Event,
+    EventPayload, Expire, KeyId, Kind, Reassign, Report, ReportStatus, Request, RequestId, Resolve, Revoke,
+    Role, State, Time, apply, evolve,
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
 
@@ -24,7 +24,7 @@ pub(crate) struct Line {
     pub(crate) at: Time,
     pub(crate) by: String,
     pub(crate) event: Event,
-    pub(crate) written: Written,
+    pub(crate) written: EventPayload,
 }
 
 /// One request, as the library has it and as the model tells it.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use placet_core::{
-    Command, Context, DecisionWord, Event, Kind, Payload, Record, Refusal, Request, RequestId, Risk, State,
-    Time, Written, apply, attach, evolve,
+    Command, Context, DecisionWord, Event, EventPayload, Kind, Payload, Record, Refusal, Request, RequestId,
+    Risk, State, Time, apply, attach, evolve,
 };
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::json;
@@ -26,9 +26,9 @@ fn round_trip<T: serde::de::DeserializeOwned>(value: &impl serde::Serialize) -> 
 }
 
 /// The payload as it comes back from its table.
-fn stored(written: &Written, kind: Kind) -> Written {
+fn stored(written: &EventPayload, kind: Kind) -> EventPayload {
     let payload: Payload = round_trip(written);
-    Written::from_payload(kind, payload).expect("a stored payload reads back")
+    EventPayload::from_payload(kind, payload).expect("a stored payload reads back")
 }
 
 /// The request as a rebuild from stored events and payloads gives it.
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Asks, then lets people vote in turn; says after each vote what came of it.
+/// Asks, lets people vote in turn, and returns the result after each vote.
 fn outcomes(submit: placet_core::Submit, votes: &[(u8, bool)]) -> (Vec<Option<&'static str>>, Request) {
     let play = Play::new();
     let cx = Context::new(play.now, &play.directory);
@@ -123,7 +123,8 @@ fn outcomes(submit: placet_core::Submit, votes: &[(u8, bool)]) -> (Vec<Option<&'
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// What an agent says about itself has no say; what it says of people and words can only make things stricter.
+    /// What an agent says about itself has no effect. What it says about people and decisions can only make things
+    /// stricter.
     #[test]
     fn nothing_an_agent_adds_makes_the_outcome_looser(
         throw in any::<[u8; 24]>(),

@@ -86,7 +86,7 @@ impl Story {
             }),
             Command::Resolve(_) => no("not_unknown"),
         };
-        // Whoever was let in and then refused has at least noticed the deadline.
+        // The caller passed the checks and was refused later, so the passed deadline is recorded.
         match reply.refused {
             Some(code) if !["unauthorized", "not_found"].contains(&code) && self.overdue(now) => {
                 Reply { refused: Some(code), deed: Some(self.deadline_passed()) }

@@ -1,4 +1,4 @@
-//! What a vote rests on: the key or session it was cast with, the person behind the name, and who owns the agent.
+//! What a vote depends on: its key or session, the person behind the name, and the owner of the agent.
 
 use placet_core::{AdminEvent, Directory, KeyId, Role, SessionEnd, SessionId, State, Vote};
 

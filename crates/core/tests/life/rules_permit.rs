@@ -3,7 +3,7 @@
 use placet_core::{Actor, Auth, Cancel, Command, Effect, Kind, ReportStatus, Revoke, Role, State, Time};
 
 use crate::{
-    scene::{Said, Scene, agent_of, one, two},
+    scene::{RuleResult, Scene, agent_of, one, two},
     script::seconds,
 };
 
@@ -89,7 +89,7 @@ fn a_permit_is_claimed_once_and_the_same_claimant_may_ask_again_until_it_reports
 fn nothing_but_a_standing_approval_can_be_claimed() {
     for mut scene in Scene::in_every_state() {
         let state = scene.state();
-        let expected: Said = match state {
+        let expected: RuleResult = match state {
             State::Approved | State::Claimed | State::Unknown => Ok(()),
             State::Succeeded | State::Failed => Err("already_claimed"),
             State::Lapsed => Err("lapsed"),
@@ -206,7 +206,7 @@ fn taking_back_and_withdrawing_follow_the_picture() {
     for scene in Scene::in_every_state() {
         let state = scene.state();
         let (mut revoke, mut cancel) = (scene.clone(), scene);
-        let expected: Said = match state {
+        let expected: RuleResult = match state {
             State::Approved => Ok(()),
             State::Claimed | State::Unknown | State::Succeeded | State::Failed => Err("already_claimed"),
             State::Revoked => Err("revoked"),
@@ -215,7 +215,7 @@ fn taking_back_and_withdrawing_follow_the_picture() {
         };
         assert_eq!(revoke.revoke("cyd"), expected, "revoke in {state}");
         assert_eq!(revoke.state() == State::Revoked, matches!(state, State::Approved | State::Revoked));
-        let expected: Said = match state {
+        let expected: RuleResult = match state {
             State::Pending | State::Approved => Ok(()),
             State::Claimed | State::Unknown => Err("already_claimed"),
             State::Expired => Err("expired"),
@@ -258,9 +258,9 @@ fn reassigning_changes_who_is_asked_and_never_what_is_needed() {
     assert_eq!(scene.state(), State::Approved, "who was not asked may still vote");
 }
 
-type Give = fn(&mut Scene) -> Said;
+type Give = fn(&mut Scene) -> RuleResult;
 
-/// The commands that people and agents give, each as somebody who may.
+/// The commands of people and agents, each by an actor who may give it.
 const EVERYTHING: [(&str, Give); 9] = [
     ("approve", |scene| scene.approve("bob")),
     ("deny", |scene| scene.deny("cyd")),

@@ -1,10 +1,10 @@
-//! Escalation, edits that policy looks at, standing yeses and trust: one by one.
+//! Escalation, edits that policy looks at, grants and trust: one by one.
 
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
     AdminCommand, AdminEvent, AdminRefusal, Applied, Command, Context, Decide, DecisionWord, Directory,
-    Effect, Escalation, Expected, Grant, GrantId, GrantKey, Kind, Needs, NewGrant, ProposalContent,
+    Effect, Escalation, ExpectedPolicy, Grant, GrantId, GrantKey, Kind, Needs, NewGrant, ProposalContent,
     RequestId, Risk, Scope, State, Submit, Time, TrustOffer, TrustTerms, apply,
 };
 
@@ -450,17 +450,17 @@ fn another_policy_voids_what_was_said_under_the_one_before() {
         directory
             .apply(&AdminCommand::PutPolicy { hash, text: "".into(), source, expected }, Time::from_micros(1))
     };
-    let same = put(&directory, POLICY, Expected::BuiltIn).unwrap();
+    let same = put(&directory, POLICY, ExpectedPolicy::BuiltIn).unwrap();
     directory.evolve(&same, now, None);
     assert_eq!((directory.grants.len(), directory.grant_keys.len()), (1, 1));
     // Two admins, one after the other: the second made theirs from what is no longer in force.
-    let first = put(&directory, "sha256:01", Expected::Hash(POLICY.to_owned())).unwrap();
+    let first = put(&directory, "sha256:01", ExpectedPolicy::Hash(POLICY.to_owned())).unwrap();
     directory.evolve(&first, now, None);
-    for expected in [Expected::Hash(POLICY.to_owned()), Expected::BuiltIn] {
+    for expected in [ExpectedPolicy::Hash(POLICY.to_owned()), ExpectedPolicy::BuiltIn] {
         let stale = AdminRefusal::StalePolicy { active: Some("sha256:01".to_owned()) };
         assert_eq!(put(&directory, "sha256:02", expected), Err(stale));
     }
-    assert!(put(&directory, "sha256:02", Expected::Anything).is_ok());
+    assert!(put(&directory, "sha256:02", ExpectedPolicy::Anything).is_ok());
     assert_eq!((directory.grants.len(), directory.grant_keys.len()), (0, 0));
 }
 
@@ -477,7 +477,7 @@ fn a_restore_and_the_end_of_its_giver_end_a_yes_in_advance() {
 }
 
 #[test]
-fn an_agent_has_only_so_many_standing_yeses_and_expired_ones_make_room() {
+fn an_agent_has_only_so_many_grants_and_expired_ones_make_room() {
     let (_, mut directory, _, now) = granted_by("bob");
     let original = (*directory.grants[&grant_id(GRANT)]).clone();
     let create = |directory: &mut Directory, n: u16, at: Time| {

@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-pub(crate) type Said = Result<(), &'static str>;
+pub(crate) type RuleResult = Result<(), &'static str>;
 
 /// One request, the people around it, and the time.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct Scene {
     pub(crate) happened: Option<&'static str>,
 }
 
-/// One reviewer, whoever it is.
+/// Any one reviewer.
 pub(crate) fn one() -> Needs {
     Needs::default()
 }
@@ -90,7 +90,7 @@ impl Scene {
     }
 
     /// Gives a command, and lets happen what it makes happen.
-    pub(crate) fn give(&mut self, command: &Command, actor: &Actor) -> Said {
+    pub(crate) fn give(&mut self, command: &Command, actor: &Actor) -> RuleResult {
         let applied = self.try_out(command, actor);
         self.happened = applied.change.as_ref().map(|change| change.event.name());
         if let Some(change) = applied.change {
@@ -124,16 +124,16 @@ impl Scene {
         vote(&self.request, word)
     }
 
-    pub(crate) fn cast(&mut self, name: &str, ballot: Decide) -> Said {
+    pub(crate) fn cast(&mut self, name: &str, ballot: Decide) -> RuleResult {
         let actor = self.reviewer(name);
         self.give(&Command::Decide(Box::new(ballot)), &actor)
     }
 
-    pub(crate) fn approve(&mut self, name: &str) -> Said {
+    pub(crate) fn approve(&mut self, name: &str) -> RuleResult {
         self.cast(name, self.ballot(DecisionWord::Approve))
     }
 
-    pub(crate) fn deny(&mut self, name: &str) -> Said {
+    pub(crate) fn deny(&mut self, name: &str) -> RuleResult {
         self.cast(name, self.ballot(DecisionWord::Deny))
     }
 
@@ -142,17 +142,17 @@ impl Scene {
         Decide { proposal: Some((content, digest)), ruling: script::ruling(one()), ..self.ballot(word) }
     }
 
-    pub(crate) fn edit(&mut self, name: &str, n: u8) -> Said {
+    pub(crate) fn edit(&mut self, name: &str, n: u8) -> RuleResult {
         let content = ProposalContent { arguments: Some(arguments(n)), ..ProposalContent::default() };
         self.cast(name, self.with(DecisionWord::Edit, content))
     }
 
-    pub(crate) fn respond(&mut self, name: &str, answer: Value) -> Said {
+    pub(crate) fn respond(&mut self, name: &str, answer: Value) -> RuleResult {
         let content = ProposalContent { answer: Some(answer), ..ProposalContent::default() };
         self.cast(name, self.with(DecisionWord::Respond, content))
     }
 
-    pub(crate) fn steps(&mut self, name: &str, word: DecisionWord, steps: Value) -> Said {
+    pub(crate) fn steps(&mut self, name: &str, word: DecisionWord, steps: Value) -> RuleResult {
         let steps = serde_json::from_value(steps).expect("step decisions");
         let content = ProposalContent { steps: Some(steps), ..ProposalContent::default() };
         self.cast(name, self.with(word, content))
@@ -172,7 +172,7 @@ impl Scene {
         })
     }
 
-    pub(crate) fn claim(&mut self) -> Said {
+    pub(crate) fn claim(&mut self) -> RuleResult {
         self.give(&self.claim_command(Some("me")), &self.agent())
     }
 
@@ -188,19 +188,19 @@ impl Scene {
         })
     }
 
-    pub(crate) fn report(&mut self, status: ReportStatus) -> Said {
+    pub(crate) fn report(&mut self, status: ReportStatus) -> RuleResult {
         self.give(&self.report_command("permit", status), &self.agent())
     }
 
-    pub(crate) fn cancel(&mut self) -> Said {
+    pub(crate) fn cancel(&mut self) -> RuleResult {
         self.give(&Command::Cancel(Cancel { id: self.request.id, reason: None }), &self.agent())
     }
 
-    pub(crate) fn revoke(&mut self, name: &str) -> Said {
+    pub(crate) fn revoke(&mut self, name: &str) -> RuleResult {
         self.give(&Command::Revoke(Revoke { id: self.request.id, reason: None }), &self.reviewer(name))
     }
 
-    pub(crate) fn reassign(&mut self, name: &str, to: &[&str]) -> Said {
+    pub(crate) fn reassign(&mut self, name: &str, to: &[&str]) -> RuleResult {
         let to = to.iter().map(|who| (*who).to_owned()).collect();
         self.give(
             &Command::Reassign(Reassign { id: self.request.id, to, reason: None }),
@@ -208,12 +208,12 @@ impl Scene {
         )
     }
 
-    pub(crate) fn resolve(&mut self, name: &str, status: ReportStatus) -> Said {
+    pub(crate) fn resolve(&mut self, name: &str, status: ReportStatus) -> RuleResult {
         let reason = "looked at the disk".to_owned();
         self.give(&Command::Resolve(Resolve { id: self.request.id, status, reason }), &self.reviewer(name))
     }
 
-    pub(crate) fn expire(&mut self) -> Said {
+    pub(crate) fn expire(&mut self) -> RuleResult {
         self.give(&Command::Expire(Expire { id: self.request.id }), &Actor::system())
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use placet_core::{
     Actor, AllOf, Auth, Content, Covered, Create, DecisionWord, Digest, Effect, Escalation, Kind, Limits,
-    Needs, ProposalContent, RequestId, Risk, Role, Ruling, Seat, Spec, Submit, Time, Verdict, Written,
+    Needs, ProposalContent, RequestId, Risk, Role, Ruling, Seat, Spec, Submit, Time, Verdict, EventPayload,
 };
 use serde_json::{Map, Value, json};
 
@@ -157,7 +157,7 @@ pub(crate) fn any_ruling(dice: &mut Dice<'_>) -> Option<Box<Ruling>> {
 pub(crate) fn submit_of(create: Create, id: RequestId, effect: Effect, needs: Needs, now: Time) -> Submit {
     let Spec { body, context, summary, terms } = create.check(&Limits::default()).expect("a valid request");
     let content = Arc::new(Content { body, context, summary, nonce: format!("nonce-{id}") });
-    let stored = serde_json::to_string(&Written::Content(content.clone())).expect("plain data");
+    let stored = serde_json::to_string(&EventPayload::Content(content.clone())).expect("plain data");
     let digest = match content.body.arguments() {
         Some(arguments) => digest_of(id, &Value::Object(arguments.clone())),
         None => digest_of(id, &json!("as asked")),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use placet_core::{Actor, Agent, Auth, Directory, Key, KeyId, Person, Role, Time, Voided};
+use placet_core::{Actor, Agent, Auth, Directory, Key, KeyId, Person, Role, Time, VoidedCredential};
 
 /// Everybody, at one moment.
 #[derive(Debug, Clone)]
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Whether a key was taken away: what was said with it counts no more.
+    /// Whether a key was taken away, so that its votes are void.
     pub(crate) fn is_revoked(&self, id: KeyId) -> bool {
         self.keys.iter().any(|key| key.id == id && key.revoked)
     }
@@ -146,7 +146,7 @@ impl World {
             revoked_at: key.revoked.then(|| Time::from_micros(1)),
             owner: None,
         };
-        let voided = |lock: &Lock| (Voided::Key(lock.id), Time::from_micros(1));
+        let voided = |lock: &Lock| (VoidedCredential::Key(lock.id), Time::from_micros(1));
         Directory {
             people: self.people.iter().map(|human| (human.name.to_owned(), person(human))).collect(),
             agents: self

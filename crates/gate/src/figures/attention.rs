@@ -1,4 +1,4 @@
-//! How often people were asked: shares of the calls, and prompts for each hour in which an agent was at work.
+//! How often people were asked: shares of the calls, and prompts per hour in which an agent worked.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -14,7 +14,7 @@ pub struct Attention {
     pub passed: u64,
     /// Passed by policy, to run confined.
     pub confined: u64,
-    /// Passed by a standing approval or by trust.
+    /// Passed by a grant or by trust.
     pub remembered: u64,
     /// Refused by policy.
     pub refused: u64,
@@ -25,12 +25,12 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// How much of a hundred calls waited for a person. None when there was no call.
+    /// The share of calls that waited for a person, in percent. None without calls.
     pub fn asked_percent(&self) -> Option<f64> {
         (self.calls > 0).then(|| 100.0 * self.asked as f64 / self.calls as f64)
     }
 
-    /// Prompts for each active hour. None below a minute of activity: one prompt in a second is no rate.
+    /// Prompts per active hour. None below a minute of activity, where a rate has no meaning.
     pub fn prompts_per_active_hour(&self) -> Option<f64> {
         (self.active_seconds >= 60.0).then(|| self.asked as f64 * 3_600.0 / self.active_seconds)
     }
@@ -48,7 +48,7 @@ impl Attention {
     }
 }
 
-/// What counts of a longer gap: nobody was at work in the rest.
+/// The most that a longer gap counts. In the rest the agent did not work.
 const GAP: Duration = Duration::from_mins(10);
 
 /// How long sessions were active. Fed with calls in the order of time, either way; it remembers as many sessions as it is
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(active(&[("a", "s", 0), ("a", "s", 600)]), 600);
         assert_eq!(active(&[("a", "s", 0), ("a", "s", 5_000)]), 600);
         assert_eq!(active(&[("a", "s", 0), ("a", "s", 9), ("a", "s", 1_000), ("a", "s", 1_001)]), 610);
-        // The newest first, as they are read.
+        // Requests are read newest first.
         assert_eq!(active(&[("a", "s", 30), ("a", "s", 10), ("a", "s", 0)]), 30);
     }
 
@@ -126,7 +126,7 @@ mod tests {
             (Effect::Allow, false, false),
             (Effect::Allow, true, false),
             (Effect::Allow, false, true),
-            // What trust may come to let pass waits as long as it does not.
+            // Calls that trust may let pass later wait until it does.
             (Effect::Hold, false, true),
             (Effect::Deny, false, false),
         ] {

@@ -29,13 +29,13 @@ pub struct Decisions {
 /// How long people took, in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Speed {
-    /// Whose requests, or whose decisions.
+    /// Whose requests or decisions.
     pub name: String,
     /// How many decisions.
     pub count: u64,
-    /// Half of them took at most this long.
+    /// The median.
     pub p50: f64,
-    /// Nine of ten took at most this long.
+    /// The 90th percentile.
     pub p90: f64,
 }
 
@@ -59,15 +59,15 @@ pub struct ReviewerFigures {
     pub name: String,
     /// How many decisions they took part in.
     pub decisions: u64,
-    /// How many of them were a no.
+    /// How many of them were a deny.
     pub denied: u64,
-    /// Half of them took at most this long, in seconds.
+    /// The median time, in seconds.
     pub median_seconds: f64,
 }
 
-/// How many lines each list has.
+/// The length of each list.
 const TOP: usize = 20;
-/// How many names are told apart. Whoever invents more counts together with the others under a dash.
+/// The number of distinct names. Further names count together under a dash.
 const NAMES: usize = 10_000;
 
 type Times = HashMap<String, Vec<f64>>;
@@ -82,7 +82,7 @@ pub(super) struct Groups {
     agent_times: Times,
     reviewer_times: Times,
     denied: HashMap<String, u64>,
-    /// The one person that figures are made about; all of them without it.
+    /// The one person of these figures. Everybody without it.
     only: Option<String>,
 }
 
@@ -161,7 +161,7 @@ impl Groups {
     }
 }
 
-/// The slot of a name; one for all when there are too many names.
+/// The slot of a name. One shared slot when there are too many names.
 fn slot<'a, T: Default>(slots: &'a mut HashMap<String, T>, name: &str) -> &'a mut T {
     let name = if slots.len() < NAMES || slots.contains_key(name) { name } else { "—" };
     slots.entry(name.to_owned()).or_default()
@@ -193,7 +193,7 @@ fn speed(name: &str, times: &[f64]) -> Speed {
     Speed { name: show(name), count: times.len() as u64, p50: at(&times, 50), p90: at(&times, 90) }
 }
 
-/// The smallest value that at least so many of a hundred do not exceed.
+/// The percentile: the smallest value that at least this many of a hundred do not exceed.
 fn at(sorted: &[f64], percent: usize) -> f64 {
     let rank = sorted.len().saturating_mul(percent).div_ceil(100).saturating_sub(1);
     sorted.get(rank).copied().unwrap_or(0.0)

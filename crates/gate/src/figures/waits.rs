@@ -1,4 +1,4 @@
-//! How much waited at each moment, and how long the oldest of it had.
+//! How much waited at each moment, and how long the oldest had waited.
 
 use placet_core::Time;
 
@@ -13,10 +13,10 @@ pub struct Depth {
     pub oldest_age_seconds: f64,
 }
 
-/// Most moments that are looked at.
+/// Most moments that are computed.
 const POINTS: i64 = 200;
 
-/// From when until when each request waited.
+/// The start and the end of each wait.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     spans: Vec<(Time, Time)>,
@@ -27,7 +27,7 @@ impl Waits {
         self.spans.push((from, until));
     }
 
-    /// What waited at up to 200 moments, evenly apart, the first and the last included.
+    /// The waiting requests at up to 200 evenly spaced moments, the first and the last included.
     pub(super) fn depth(mut self, from: Time, to: Time) -> Vec<Depth> {
         self.spans.sort_unstable();
         let mut ends: Vec<Time> = self.spans.iter().map(|(_, until)| *until).collect();
@@ -40,7 +40,7 @@ impl Waits {
         (0..POINTS)
             .map(|index| {
                 let at = Time::from_micros(from.micros().saturating_add(step(index)));
-                // All three only ever move forward: what is over stays over.
+                // All three only move forward, because waits that ended stay ended.
                 while self.spans.get(begun).is_some_and(|(start, _)| *start <= at) {
                     begun += 1;
                 }

@@ -38,7 +38,7 @@ both! {
         remembered(kit, &ann, &held).await;
         let through = asked(kit, &bot, "frobnicate", json!({"n": 1})).await;
         assert!(through.grant.is_some());
-        // Of this gap ten minutes count.
+        // Ten minutes of this gap count.
         kit.clock().advance(Duration::from_hours(5));
         asked(kit, &bot, "frobnicate", json!({"n": 2})).await;
         let attention = kit.gate().figures(&ann, 7).await.unwrap().attention;
@@ -46,7 +46,7 @@ both! {
         assert_eq!((attention.calls, parts), (5, [1, 0, 1, 1, 2]));
         assert_eq!((attention.active_seconds, attention.prompts_per_active_hour()), (1_200.0, Some(6.0)));
         assert_eq!(attention.asked_percent(), Some(40.0));
-        // What was made before the time asked for counts nowhere.
+        // What was made before the period does not count.
         kit.clock().advance(Duration::from_hours(24 * 8));
         assert_eq!(kit.gate().figures(&ann, 7).await.unwrap().attention, placet_gate::Attention::default());
     }
@@ -93,7 +93,7 @@ both! {
         }
         let pace = heard(&ann, 21).await;
         assert_eq!((pace.approvals, pace.quick, pace.denials, pace.warned), (21, 20, 0, true));
-        // Whoever had them open for a while has read them, whatever came before.
+        // A person who had them open for a while has read them.
         for request in &requests[21..43] {
             kit.gate().opened(&bob, request);
         }
@@ -103,7 +103,7 @@ both! {
         }
         let pace = heard(&bob, 22).await;
         assert_eq!((pace.approvals, pace.quick, pace.warned), (22, 0, false));
-        // One no, and nobody is warned; nothing was ever refused because of it.
+        // One deny, and there is no warning. The pace never refuses anything.
         kit.deny(&ann, &requests[43]).await.unwrap();
         assert!(!heard(&ann, 22).await.warned);
         assert!(matches!(kit.gate().pace(&bot), Err(GateError::Forbidden(_))));
@@ -139,7 +139,7 @@ both! {
         kit.gate().revoke_grant(&ann, grant.id).await.unwrap();
         let own = kit.gate().session_summary(&bot, None, Some("s1".to_owned())).await.unwrap();
         assert!(!own.grants[0].stands);
-        // The one that asked last; an agent never another's.
+        // The one with the newest request. An agent never sees another's.
         assert_eq!(kit.gate().session_summary(&ann, None, None).await.unwrap().agent, "imp");
         assert_eq!(kit.gate().session_summary(&bot, Some("imp".to_owned()), Some("s1".to_owned())).await.unwrap().agent, "bot");
         assert!(kit.gate().session_summary(&ann, None, Some("s2".to_owned())).await.is_err());
@@ -150,7 +150,7 @@ both! {
         let (bot, imp, ann) = (kit.agent("bot").await, kit.agent("imp").await, kit.reviewer("ann").await);
         for _ in 0..3 {
             approved(kit, &bot, &ann, "frobnicate", json!({"n": 1})).await;
-            // Twice is not again and again, and another agent is another one.
+            // Twice is not often enough, and another agent counts separately.
             approved(kit, &bot, &ann, "Bash", json!({"command": "npm run \"$X\""})).await;
             approved(kit, &bot, &ann, "Bash", json!({"command": "npm run lint && git status"})).await;
         }
@@ -162,7 +162,7 @@ both! {
         assert_eq!(items.len(), 2, "{suggested:?}");
         assert!(items.contains(&("frobnicate", "bot", 3, 3)) && items.contains(&("Bash", "bot", 3, 3)));
         assert_eq!((suggested.left_out.not_literal, suggested.report.prompts_saved, suggested.report.denied_now_allowed_count), (1, 6, 0));
-        // Nothing is in force by itself. Put with the rules, exactly these calls pass.
+        // Nothing is in force by itself. With the rules put, exactly these calls pass.
         assert_eq!(asked(kit, &bot, "frobnicate", json!({"n": 1})).await.state, State::Pending);
         let rules: Vec<_> = suggested.items.iter().map(|item| item.text.as_str()).collect();
         kit.put_policy(&format!("{SHOP}\n{}", rules.join("\n"))).await;
@@ -174,7 +174,7 @@ both! {
             asked(kit, &imp, "frobnicate", json!({"n": 1})).await.state,
         ];
         assert_eq!(states, [State::Approved, State::Approved, State::Pending, State::Pending, State::Pending]);
-        // What passes by now is not suggested again.
+        // What passes now is not suggested again.
         assert!(kit.gate().suggest(kit.admin(), 3, None).await.unwrap().items.is_empty());
         assert!(matches!(kit.gate().suggest(&bot, 3, None).await, Err(GateError::Forbidden(_))));
     }
@@ -189,7 +189,7 @@ both! {
             approved(kit, &bot, &ann, "pay", json!({"amount": 5})).await;
         }
         assert_eq!(kit.gate().suggest(&ann, 3, None).await.unwrap().items.len(), 5, "all but what a rule holds");
-        // Denied once, also where another agent asked.
+        // Denied once, even for another agent.
         let no = asked(kit, &imp, "frobnicate", json!({"n": 0})).await;
         kit.deny(&ann, &no).await.unwrap();
         // Of high risk once.

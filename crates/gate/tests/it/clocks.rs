@@ -1,4 +1,5 @@
-//! A clock that is set: time never runs back, and while a clock is behind the ledger nothing is approved or claimed.
+//! A changed clock: time never runs backwards, and while the clock is behind the ledger nothing is approved or
+//! claimed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,14 +25,14 @@ both! {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let request = kit.ask(&bot).await;
         kit.clock().advance(10 * MINUTE);
-        // Something else happens, so that the ledger knows how late it is.
+        // Another event, so that the ledger knows the later time.
         kit.ask(&bot).await;
         kit.clock().set_back(HOUR);
         kit.restart().await;
         let refused = refusal(kit.approve(&ann, &request).await);
         assert!(matches!(refused, Refusal::Expired), "{refused:?}");
         assert_eq!(kit.read(request.id).await.state, State::Expired);
-        // What happens next is not older than what happened before.
+        // Later events are never older than earlier ones.
         kit.ask(&bot).await;
         let verified = kit.store().verify(|_| {}).await.unwrap();
         assert_eq!(verified.older, [] as [u64; 0]);
@@ -51,7 +52,7 @@ both! {
         assert_eq!((read.state, read.verdict.rule.as_str()), (State::Pending, "clock_behind"));
         assert_eq!(kit.deny(&ann, &pending).await.unwrap().state, State::Denied);
         assert!(kit.gate().now() >= before, "time does not run back");
-        // It is set right again: everything goes on.
+        // The clock is corrected: everything continues.
         kit.clock().set_forward(Duration::from_millis(2_001));
         kit.gate().claim(&bot, approved.id, None, None).await.unwrap();
         assert_eq!(kit.store().verify(|_| {}).await.unwrap().older, [] as [u64; 0]);
@@ -100,7 +101,7 @@ both! {
     }
 }
 
-/// A node with a clock of its own, on a database whose clock is right.
+/// A node with its own clock, on a database with a correct one.
 struct Node {
     database: Arc<FakeClock>,
     own: FakeClock,

@@ -1,11 +1,11 @@
-//! Calls that are allowed confined: for the hook program of an agent that a person marked, and for nobody else.
+//! Calls that are allowed confined: only for the hook program of a marked agent.
 
 use std::sync::Arc;
 
 use placet_core::{
     Actor, AdminRefusal, Confine, Create, Effect, HOOK_PROGRAM, Kind, Refusal, ReportStatus, Request, State,
 };
-use placet_gate::{GateError, Ran};
+use placet_gate::{GateError, RunReport};
 use placet_testkit::{Backend, Kit, both};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ tool = "Bash"
 command = { in = ["git status", "ls"] }
 "#;
 
-/// A command, and what the hook program says of itself.
+/// A command, and the hook program's statement about itself.
 fn call(command: &str, confines: Value) -> Create {
     let mut create = Create::new(Kind::Action, "s".to_owned());
     create.tool = Some("Bash".to_owned());
@@ -101,7 +101,7 @@ both! {
         let claim = async || kit.gate().claim_through(HOOK_PROGRAM, &bot, request.id, claimant, None).await;
         let claimed = claim().await.unwrap();
         assert_eq!(claimed.request.verdict.confine, Some(Confine::Workspace));
-        // The mark is gone before it ran: whoever lost the answer does not get it again.
+        // The mark was removed before the run: a claimant that lost the answer does not get it again.
         mark(kit, "bot", false).await;
         assert_eq!(refusal(claim().await), Refusal::Unconfined);
         mark(kit, "bot", true).await;
@@ -141,12 +141,12 @@ both! {
             (request.id, claimed.permit)
         };
         let report = async |(id, permit): (_, String), unconfined| {
-            let ran = Ran { status: ReportStatus::Succeeded, result_digest: None, note: None, unconfined };
+            let ran = RunReport { status: ReportStatus::Succeeded, result_digest: None, note: None, unconfined };
             kit.gate().report_run(&bot, id, &permit, ran, None).await.unwrap().state
         };
         assert_eq!(report(run().await, false).await, State::Succeeded);
         assert_eq!(said(&asked(kit, HOOK_PROGRAM, &bot, tests()).await), CONFINED);
-        // Of what was never to run confined the word means nothing.
+        // It has no meaning for a call that was never to run confined.
         let free = asked(kit, HOOK_PROGRAM, &bot, call("ls", json!("workspace"))).await;
         let claimed = kit.gate().claim_through(HOOK_PROGRAM, &bot, free.id, None, None).await.unwrap();
         report((free.id, claimed.permit), true).await;

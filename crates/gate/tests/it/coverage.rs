@@ -1,4 +1,4 @@
-//! What agents report of themselves: kept, shown, on record, and a reason for policy to refuse.
+//! Reports of agents: stored, shown, recorded, and usable by policy for a deny.
 
 use placet_core::{Actor, AdminRefusal, Coverage, Covered, Create, Kind, Part, Seen, State};
 use placet_gate::GateError;

@@ -79,7 +79,7 @@ both! {
         assert_eq!(kit.read(unreported.id).await.state, State::Claimed);
         kit.clock().advance(45 * MINUTE);
         assert_eq!(tidied(kit, unreported.id).await, State::Unknown);
-        // Late, but true: whoever holds the permit may still say what became of it.
+        // Late, but true: the holder of the permit may still report.
         let done = kit.gate().report(&bot, unreported.id, &claimed.permit, ReportStatus::Succeeded, None, None, None).await.unwrap();
         assert_eq!(done.state, State::Succeeded);
     }

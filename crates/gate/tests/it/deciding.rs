@@ -78,7 +78,7 @@ both! {
         let keyed = || Decision { idempotency: Some(idempotency("d", "approve")), ..decide(&request, DecisionWord::Approve) };
         let first = kit.gate().decide(&ann, keyed()).await.unwrap();
         kit.gate().claim(&bot, request.id, None, None).await.unwrap();
-        // The lost answer, asked for again: the record as it stands, and nothing new.
+        // A retry after a lost answer: the record as it is, and nothing new.
         let again = kit.gate().decide(&ann, keyed()).await.unwrap();
         assert_eq!((again.state, again.version, again.votes.len()), (State::Claimed, first.version + 1, 1));
         assert_eq!(refusal(kit.gate().decide(&ann, decide(&request, DecisionWord::Approve)).await), Refusal::AlreadyDecided);

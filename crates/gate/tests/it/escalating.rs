@@ -1,4 +1,4 @@
-//! When nobody decides in time, somebody else is asked.
+//! If there is no decision in time, other people are asked.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ both! {
         let (pay, twin) = (asked(kit, &bot, "pay", json!({"amount": 5})).await, asked(kit, &bot, "pay", json!({"amount": 6})).await);
         kit.restart().await;
         kit.clock().advance(Duration::from_mins(2));
-        // The timer may or may not have come by: a reader sees the same.
+        // The timer may or may not have run: a reader sees the same.
         assert_eq!(kit.read(pay.id).await.state_at(kit.gate().now()), State::Pending);
         kit.gate().sweep().await.unwrap();
         let escalated = kit.read(pay.id).await;
@@ -59,7 +59,7 @@ both! {
         kit.clock().advance(Duration::from_secs(30));
         kit.gate().sweep().await.unwrap();
         assert_eq!(kit.read(pay.id).await.version, 1, "the first tier is still asked");
-        // Once its time is up, the first tier can say no, and no longer yes.
+        // After its deadline the first tier can deny, but no longer approve.
         kit.clock().advance(Duration::from_secs(90));
         kit.gate().sweep().await.unwrap();
         let escalated = kit.read(pay.id).await;

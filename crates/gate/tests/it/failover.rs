@@ -1,5 +1,5 @@
-//! Real streaming replication: a primary fails, a standby is promoted, and what was acknowledged is there or its loss is
-//! noticed.
+//! Real streaming replication: a primary fails and a standby is promoted. What was acknowledged is there, or its loss
+//! is noticed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ async fn kit_at(front: &Front, folder: &tempfile::TempDir) -> Kit {
     node_at(front, folder, Arc::new(FakeClock::new())).await
 }
 
-/// One of several nodes: clocks that were set at different moments are as far apart as those moments.
+/// One of several nodes. Clocks that were set at different moments differ by that time.
 async fn node_at(front: &Front, folder: &tempfile::TempDir, clock: Arc<FakeClock>) -> Kit {
     let mut setup = Setup::new(Backend::Sqlite).await;
     setup.clock = clock;
@@ -22,7 +22,7 @@ async fn node_at(front: &Front, folder: &tempfile::TempDir, clock: Arc<FakeClock
     setup.start().await
 }
 
-/// What becomes of a claim once the database answers again.
+/// The result of a claim once the database answers again.
 async fn claimed(kit: &Kit, bot: &Actor, request: &Request) -> Result<(), GateError> {
     found("an answer", async || match kit.gate().claim(bot, request.id, None, None).await {
         Err(GateError::Store(StoreError::Unavailable(_) | StoreError::Unknown)) => None,
@@ -72,7 +72,7 @@ fn a_standby_that_lagged_is_noticed_and_so_is_an_old_primary_that_comes_back() {
         assert_eq!(kit.store().lost(), None);
         assert_eq!(kit.read(request.id).await.state, State::Unknown, "somebody may have run it");
         assert_eq!(kit.store().head().await.unwrap().0, done.epoch);
-        // The old primary has entries that the new one does not, and not those that were made since.
+        // The old primary has entries that the new one lacks, and lacks those that were made since.
         primary.start().await;
         front.switch(&primary);
         until("the node to notice", async || kit.store().lost().is_some()).await;
@@ -102,7 +102,7 @@ fn a_synchronous_standby_has_everything_when_it_is_promoted() {
         kit.gate().claim(&bot, request.id, None, None).await.unwrap();
         primary.kill();
         standby.promote().await;
-        // It waits for nobody: its own setting came with the copy.
+        // It does not wait for a standby: its own setting came with the copy.
         front.switch(&standby);
         assert_eq!(refusal(claimed(&kit, &bot, &request).await), Refusal::AlreadyClaimed);
         assert_eq!(kit.store().lost(), None);
@@ -134,7 +134,7 @@ fn of_two_nodes_on_two_servers_the_one_whose_history_is_gone_stops() {
         standby.promote().await;
         moves.switch(&standby);
         assert!(is_lost(claimed(&second, &same, &request).await));
-        // The other one still has the primary, and every entry that was acknowledged.
+        // The other node still uses the primary, with every acknowledged entry.
         assert_eq!(refusal(first.gate().claim(&bot, request.id, None, None).await), Refusal::AlreadyClaimed);
         assert_eq!(first.store().lost(), None);
         second.abandon().await;

@@ -29,7 +29,7 @@ async fn silent(kit: &Kit, agent: &Actor, feeds: impl IntoIterator<Item = &mut F
     }
 }
 
-/// So many entries about one request, in few transactions.
+/// This many entries about one request, in few transactions.
 async fn entries(kit: &Kit, reviewer: &Actor, id: RequestId, count: usize) {
     for chunk in (0..count).collect::<Vec<_>>().chunks(250) {
         let reassign =
@@ -81,9 +81,9 @@ both! {
         let start = feed.cursor();
         entries(kit, &ann, request.id, 1).await;
         assert_eq!(next(&mut feed, 1).await, [start + 1]);
-        // More than a stream may lag behind while it does not read.
+        // More entries than a stream may lag behind.
         entries(kit, &ann, request.id, 4200).await;
-        // Everybody is told in order: when a waiter heard of the last entry, the stream missed all the others.
+        // Entries are passed on in order: when a waiter learns of the last entry, the stream has missed the others.
         let waiting = parked(kit.gate(), &bot, last.id, Until::Decided, Duration::from_mins(1)).await;
         kit.deny(&ann, &last).await.unwrap();
         assert!(outcome(kit.gate(), &bot, waiting).await.unwrap().met);
@@ -102,16 +102,16 @@ both! {
         let other = kit.agent("other").await;
         let news = soon("the key", feed.next()).await.unwrap();
         assert_eq!((news.name, news.request.is_none()), ("key.created", true));
-        // From here on it follows the hub, and not the database.
+        // From here on it follows the hub, not the database.
         entries(kit, &ann, plain.id, 1).await;
         let asked = kit.ask_from("a2a", &other).await;
         let news = soon("a request of a door", feed.next()).await.unwrap();
         assert_eq!((news.name, news.request.as_ref().map(|request| request.id)), ("request.created", Some(asked.id)));
-        // Too slow for the memory: what is read back from the database is filtered in the same way.
+        // Too slow for the buffer: entries from the database are filtered in the same way.
         entries(kit, &ann, asked.id, 4200).await;
         entries(kit, &ann, plain.id, 300).await;
         kit.agent("third").await;
-        // Everybody is told in order, as above.
+        // Entries are passed on in order, as above.
         let waiting = parked(kit.gate(), &bot, last.id, Until::Decided, Duration::from_mins(1)).await;
         kit.deny(&ann, &last).await.unwrap();
         assert!(outcome(kit.gate(), &bot, waiting).await.unwrap().met);

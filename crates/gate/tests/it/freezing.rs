@@ -1,4 +1,4 @@
-//! The stop switch: from its commit on nothing is allowed, approved or claimed, on any node, until an admin lifts it.
+//! Freezes: from the commit on nothing is allowed, approved or claimed, on any node, until an admin lifts the freeze.
 
 use placet_core::{Actor, Refusal, Request, State};
 use placet_gate::{GateError, NewFreeze};

@@ -1,5 +1,5 @@
-//! A database that went back: what was acknowledged is not in it, so nothing is written and no permit is given, until
-//! somebody has begun a new epoch in which nothing is guessed.
+//! A database that lost acknowledged entries: nothing is written and no permit is given until an admin begins a new
+//! epoch, in which nothing is guessed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ async fn claim(kit: &Kit, bot: &Actor, request: &Request) -> Result<(), GateErro
     kit.gate().claim(bot, request.id, None, None).await.map(drop)
 }
 
-/// A copy of a database as it is now.
+/// A copy of the current database.
 struct Copy(Arc<Place>, Option<tempfile::TempDir>);
 
 impl Copy {
@@ -45,7 +45,7 @@ impl Copy {
         }
     }
 
-    /// Puts it in the place of what is there, as promoting a standby that lagged does.
+    /// Replaces the database with it, like promoting a standby that lagged.
     async fn put_back(&self) {
         if let Some(folder) = &self.1 {
             // Through SQLite, so that an open database sees it as another commit.
@@ -62,7 +62,7 @@ impl Copy {
     }
 }
 
-/// The statement for every table that says what became of requests.
+/// A statement for every table with outcomes of requests.
 fn each(statement: &str) -> String {
     let tables = ["requests", "payloads", "ledger", "head", "tallies", "idempotency"];
     tables.map(|table| statement.replace("{t}", table)).join("; ")
@@ -80,7 +80,7 @@ both! {
         assert!(is_lost(claim(kit, &bot, &request).await), "a second permit");
         assert!(is_lost(kit.approve(&ann, &waiting).await));
         assert!(kit.store().lost().is_some());
-        // Nobody is left waiting for what may never come, and nobody sits down any more.
+        // Waits that may never end are ended, and there are no new ones.
         assert!(is_lost(soon("the wait to end", outcome(kit.gate(), &bot, parked)).await));
         assert!(is_lost(soon("the stream to end", async { feed.next().await.map(drop) }).await));
         assert!(is_lost(kit.gate().wait(&bot, waiting.id, Until::Decided, Duration::from_mins(1)).await));
@@ -89,7 +89,7 @@ both! {
     }
 }
 
-/// A kit that remembers outside its database what it acknowledged.
+/// A kit that remembers its acknowledged entries outside its database.
 async fn remembering(backend: Backend) -> (Kit, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut setup = Setup::new(backend).await;
@@ -115,7 +115,7 @@ async fn after_the_loss(backend: Backend) {
         copy.put_back().await;
     })
     .await;
-    // A restart notices, and a look changes nothing.
+    // A restart notices it, and reading changes nothing.
     assert!(kit.store().lost().is_some());
     assert!(is_lost(claim(&kit, &bot, &request).await));
     let done = kit
@@ -135,7 +135,7 @@ async fn after_the_loss(backend: Backend) {
         kit.read(claimed.id).await.state,
     ];
     assert_eq!(states, [State::Unknown, State::Cancelled, State::Unknown]);
-    // What is unknown is settled by a person, and life goes on in the new epoch.
+    // A person resolves what is unknown, and work continues in the new epoch.
     let next = kit.approved(&bot, &ann).await;
     claim(&kit, &bot, &next).await.unwrap();
     // Another machine, which remembers an entry that was lost, knows by the new epoch that somebody dealt with it.

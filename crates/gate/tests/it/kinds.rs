@@ -1,4 +1,4 @@
-//! Every kind of request from its first word to its last.
+//! Every kind of request from its creation to its end.
 
 use placet_core::{DecisionWord, Refusal, ReportStatus, State, StepDecision};
 use placet_gate::{Decision, Until};
@@ -30,7 +30,7 @@ both! {
         let done = report(&claimed.permit, ReportStatus::Succeeded).await.unwrap();
         assert_eq!((done.state, done.version), (State::Succeeded, 4));
         assert_eq!(done.outcome.as_ref().unwrap().note.as_deref(), Some("all gone"));
-        // Said again it is the same; said otherwise it is refused.
+        // Repeated, it is the same. With other content, it is refused.
         assert_eq!(report(&claimed.permit, ReportStatus::Succeeded).await.unwrap().version, 4);
         assert_eq!(refusal(report(&claimed.permit, ReportStatus::Failed).await), Refusal::AlreadyReported);
     }

@@ -1,4 +1,4 @@
-//! What the gate promises, on both databases.
+//! The promises of the gate, on both databases.
 
 mod anything;
 mod attention;
@@ -36,7 +36,7 @@ mod workspace;
 use std::{fmt::Debug, time::Duration};
 
 use placet_core::{Actor, Refusal, Request, RequestId};
-use placet_gate::{Gate, GateError, Parked, Until, Waited, Waiting};
+use placet_gate::{Gate, GateError, ParkedWait, Until, WaitResult, WaitState};
 
 /// Why a call was refused.
 #[track_caller]
@@ -56,7 +56,7 @@ pub(crate) fn record<T: Debug>(result: Result<T, GateError>) -> std::sync::Arc<R
     }
 }
 
-/// The pointer to the field that does not fit.
+/// The pointer to the invalid field.
 #[track_caller]
 pub(crate) fn pointer<T: Debug>(result: Result<T, GateError>) -> String {
     match refusal(result) {
@@ -65,26 +65,30 @@ pub(crate) fn pointer<T: Debug>(result: Result<T, GateError>) -> String {
     }
 }
 
-/// Begins a wait that is parked when this returns: everything that happens from here on wakes it.
+/// Begins a wait that is parked when this returns, so every later event wakes it.
 pub(crate) async fn parked(
     gate: &Gate,
     actor: &Actor,
     id: RequestId,
     until: Until,
     at_most: Duration,
-) -> Parked {
+) -> ParkedWait {
     match gate.park(actor, id, until, at_most).await.unwrap() {
-        Waiting::Parked(parked) => parked,
-        Waiting::Over(waited) => panic!("nothing is to be waited for: {waited:?}"),
+        WaitState::Parked(parked) => parked,
+        WaitState::Over(waited) => panic!("nothing is to be waited for: {waited:?}"),
     }
 }
 
-/// How a wait ends that was parked.
-pub(crate) async fn outcome(gate: &Gate, actor: &Actor, mut parked: Parked) -> Result<Waited, GateError> {
+/// The end of a parked wait.
+pub(crate) async fn outcome(
+    gate: &Gate,
+    actor: &Actor,
+    mut parked: ParkedWait,
+) -> Result<WaitResult, GateError> {
     loop {
         match gate.settle(actor, parked.await).await? {
-            Waiting::Over(waited) => return Ok(waited),
-            Waiting::Parked(again) => parked = again,
+            WaitState::Over(waited) => return Ok(waited),
+            WaitState::Parked(again) => parked = again,
         }
     }
 }

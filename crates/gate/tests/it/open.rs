@@ -1,10 +1,10 @@
-//! Deciding without a key, where the operator opened the doors for it: as one person who is nobody in particular.
+//! Deciding without a key, as the open reviewer, if the operator opened the doors for it.
 
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminRefusal, AllOf, Auth, Claimed, DecisionWord, Needs, OPEN_REVIEWER, Refusal, Request, Role,
-    Seat, State, StepUp,
+    Actor, AdminRefusal, AllOf, Auth, DecisionWord, Needs, OPEN_REVIEWER, Refusal, Request, Role, Seat,
+    State, StepUp, UnverifiedReviewer,
 };
 use placet_gate::{Decision, GateError, NewKey, PersonSpec};
 use placet_testkit::{Kit, both};
@@ -15,7 +15,7 @@ use crate::{
     refusal,
 };
 
-/// Asks through a door that never had keys.
+/// Asks through a door without keys.
 async fn ask(kit: &Kit, agent: &Actor) -> Arc<Request> {
     ask_for(kit, agent, call("delete_files", json!({"files": ["report.md"]}))).await
 }
@@ -28,7 +28,7 @@ fn open() -> Actor {
     Actor::open_reviewer()
 }
 
-/// The last entry, as it stands in the ledger.
+/// The last entry of the ledger.
 async fn last_entry(kit: &Kit) -> Value {
     let (_, head) = kit.store().head().await.unwrap();
     let rows = kit.store().ledger(head - 1, 1).await.unwrap();
@@ -71,7 +71,7 @@ both! {
         assert_eq!(kit.store().head().await.unwrap().1, before, "it is there already");
         let bot = kit.agent("bot").await;
         let request = ask(kit, &bot).await;
-        let claimed = Claimed { reviewer: Some("ann".to_owned()), escalated_to: None };
+        let claimed = UnverifiedReviewer { reviewer: Some("ann".to_owned()), escalated_to: None };
         let decision = Decision { claimed: Some(claimed.clone()), ..Kit::decision(&request, DecisionWord::Approve) };
         kit.gate().decide(&open(), decision).await.unwrap();
         kit.restart().await;
@@ -109,7 +109,7 @@ both! {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let request = ask(&kit, &bot).await;
         for claimed in ["ann", "bob", "cyd"] {
-            let claimed = Some(Claimed { reviewer: Some(claimed.to_owned()), escalated_to: None });
+            let claimed = Some(UnverifiedReviewer { reviewer: Some(claimed.to_owned()), escalated_to: None });
             let now = kit.read(request.id).await;
             let decision = Decision { claimed, ..Kit::decision(&now, DecisionWord::Approve) };
             let voted = kit.gate().decide(&open(), decision).await.unwrap();
@@ -142,7 +142,7 @@ both! {
         for (four_eyes, step_up) in [(true, None), (false, Some("code"))] {
             let kit = Kit::with(backend, |settings| settings.needs = needing(1, four_eyes, step_up)).await;
             kit.gate().open_deciding(true).await.unwrap();
-            // Somebody answers for the agent, so that one pair of other eyes would do.
+            // The agent has an owner, so one other person would be enough.
             let (_, bot) = (kit.reviewer("ann").await, kit.agent_of("bot", "ann").await);
             let request = ask(&kit, &bot).await;
             let no = refusal(kit.approve(&open(), &request).await);
@@ -180,7 +180,7 @@ both! {
         assert_eq!(admin_refusal(kit.gate().create_link(kit.admin(), OPEN_REVIEWER, None).await), reserved);
         let bot = kit.agent("bot").await;
         let request = ask(kit, &bot).await;
-        // Neither a stronger proof under its name, nor its way in under another.
+        // Neither a stronger proof under its name, nor its credential under another.
         for actor in [
             Actor { auth: Auth::Token, ..open() },
             Actor { auth: Auth::Code, ..open() },

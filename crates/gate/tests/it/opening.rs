@@ -1,4 +1,4 @@
-//! "Let NAME work in DIR?": a question of the hook program. The yes of the agent's owner opens the folder, and nothing else does.
+//! "Let NAME work in DIR?": a question of the hook program. Only approval by the agent's owner opens the folder.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ async fn roots(kit: &Kit, agent: &str) -> Vec<String> {
     agents.into_iter().find(|known| known.name == agent).unwrap().roots
 }
 
-/// What the ledger says of folders: what is open, and since which question.
+/// The ledger's entries about folders: what is open, and by which question.
 async fn entries(kit: &Kit) -> Vec<(Vec<String>, Option<RequestId>)> {
     let news = kit.store().news(0, 500).await.unwrap();
     let entries = news.into_iter().filter_map(|news| match news.admin {
@@ -80,7 +80,7 @@ both! {
         let request = asked(kit, HOOK_PROGRAM, &bot, APP).await;
         let no = refusal(kit.approve(&bob, &request).await);
         assert_eq!(no, Refusal::NotOwner("bot".to_owned()));
-        assert!(no.to_string().contains("neither owns that agent nor is an admin"), "{no}");
+        assert!(no.to_string().contains("only the agent's owner and admins may do"), "{no}");
         assert!(roots(kit, "bot").await.is_empty() && entries(kit).await.is_empty());
         assert_eq!(kit.read(request.id).await.state, State::Pending, "its owner can still say yes");
         kit.approve(&ann, &request).await.unwrap();

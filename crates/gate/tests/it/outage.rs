@@ -11,7 +11,7 @@ use placet_gate::{GateError, StoreError, Until};
 use placet_testkit::{Backend, Kit, block_on, found, soon, until};
 use serde_json::json;
 
-/// Whether a call failed because of the database, and not with a yes or a no.
+/// Whether a call failed because of the database, without an approval or a deny.
 fn outage<T: std::fmt::Debug>(result: &Result<T, GateError>) -> bool {
     match result {
         Err(GateError::Store(StoreError::Unavailable(_) | StoreError::Unknown)) => true,
@@ -20,7 +20,7 @@ fn outage<T: std::fmt::Debug>(result: &Result<T, GateError>) -> bool {
     }
 }
 
-/// Calls until it works: connections that died while nobody used them are found out one by one.
+/// Calls until it works: broken idle connections are noticed one by one.
 async fn again<T: std::fmt::Debug>(call: impl AsyncFn() -> Result<T, GateError>) -> T {
     found("the database to be used again", async || {
         let result = call().await;
@@ -37,7 +37,7 @@ fn while_the_database_is_away_every_call_fails_closed_and_afterwards_works_again
         let (pending, approved) = (kit.ask(&bot).await, kit.approved(&bot, &ann).await);
         let (gate, agent, id) = (kit.gate().clone(), bot.clone(), pending.id);
         let mut waiting = tokio::task::JoinSet::new();
-        // Whoever waits may be told of the outage as well, and asks again.
+        // Waiters may also learn of the outage, and wait again.
         waiting.spawn(async move {
             loop {
                 let waited = gate.wait(&agent, id, Until::Decided, Duration::from_secs(90)).await;
@@ -56,7 +56,7 @@ fn while_the_database_is_away_every_call_fails_closed_and_afterwards_works_again
         assert!(outage(&kit.gate().claim(&bot, approved.id, None, None).await));
         assert!(outage(&kit.gate().get(&bot, pending.id).await));
         assert!(outage(&kit.gate().sweep().await));
-        // A key that nobody knows is not let in while nobody can look.
+        // An unknown key is refused while the database cannot be read.
         assert!(outage(&kit.gate().authenticate("plk_agent_unknown").await));
         kit.place().postgres_away(false).await;
         let found = again(async || Ok(kit.store().head().await?)).await;
@@ -90,7 +90,7 @@ fn connections_that_are_cut_in_the_middle_of_everything_lose_and_double_nothing(
         };
         let cutting = async {
             for cut in 0..12 {
-                // Spread over all the questions, however quickly they are asked.
+                // Spread over all the questions, however fast they are made.
                 until("more questions", async || asked.load(Ordering::SeqCst) >= 5 + 12 * cut).await;
                 kit.place().cut_connections().await;
             }

@@ -1,4 +1,4 @@
-//! Several at the same instant: one decision, one claim, one request, whoever asks and however often.
+//! Several calls at the same instant: one decision, one claim, one request.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Tools that are let through as readers, and do more than read.
+//! Tools that are allowed as readers, and do more than read.
 
 use placet_core::{Effect, Risk, State};
 use placet_policy::preset;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::policy::{asked, call};
 
-/// A policy that believes names, and one rule that says of itself what is not true.
+/// A policy that trusts names, and one rule with a false statement about itself.
 const TRUSTING: &str = r#"version = 1
 
 [[rule]]

@@ -33,7 +33,7 @@ both! {
         assert_eq!((row.session.as_str(), row.lineage.as_slice()), ("s\\u{200b}1", &["planner".to_owned(), "x\\u{202e}y".to_owned()][..]));
         assert_eq!((row.digest, row.warnings, row.decision), (request.digest, 2, None));
         assert!(row.same.is_some() && kit.gate().row(&eve, &request).same.is_none());
-        // An edit is on the table: the row is about it, and so is the vote.
+        // There is a proposal: the row and the vote are about it.
         let edited = kit.edit(&ann, &request, json!({"files": ["a", "b"]})).await.unwrap();
         let row = kit.gate().row(&ann, &kit.read(request.id).await);
         assert_eq!((row.effect.as_str(), row.votes.have), ("Delete 2 files: a, b", 1));
@@ -79,7 +79,7 @@ both! {
         ]);
         assert!(history.entries.windows(2).all(|pair| pair[0].seq < pair[1].seq && pair[0].at <= pair[1].at));
         assert!(matches!(kit.gate().history(&bot, request.id).await, Err(GateError::Forbidden(_))));
-        // What nobody decided is told as well.
+        // An expiry without a decision is shown too.
         let late = kit.ask(&bot).await;
         kit.clock().advance(Duration::from_hours(1));
         kit.gate().sweep().await.unwrap();
@@ -95,7 +95,7 @@ both! {
             kit.clock().advance(Duration::from_secs(1));
             decided.push(if n % 2 == 0 { kit.approve(&ann, &request).await } else { kit.deny(&ann, &request).await }.unwrap());
         }
-        // Another shape, another tool, nobody's decision, and nobody's yet.
+        // Another shape, another tool, no decision of a person, and none yet.
         for (tool, arguments) in [("pay", json!({"to": "x"})), ("pay", json!({"to": "x", "amount": "1"})), ("mail", json!({"to": "x", "amount": 1}))] {
             let request = asked(kit, &bot, tool, arguments).await;
             kit.approve(&ann, &request).await.unwrap();

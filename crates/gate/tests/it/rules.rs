@@ -54,7 +54,7 @@ both! {
         assert_eq!(pointer(kit.edit(&ann, &request, json!({"files": ["a"], "force": true})).await), "/arguments");
         assert_eq!(kit.read(request.id).await.version, 1);
         kit.edit(&ann, &request, json!({"files": ["b"]})).await.unwrap();
-        // A schema that is none, or that would have to be fetched, is refused before anybody is asked.
+        // An invalid schema, or one that would have to be fetched, is refused before a person is asked.
         for schema in [json!({"type": "no such type"}), json!({"$ref": "http://127.0.0.1:9/schema"})] {
             assert_eq!(pointer(kit.create(&bot, body(schema)).await), "/arguments_schema");
         }
@@ -68,7 +68,7 @@ both! {
         let edited = kit.edit(&bob, &request, json!({"files": ["draft.md"]})).await.unwrap();
         assert_eq!(edited.state, State::Pending);
         assert_eq!(edited.votes.iter().map(|vote| vote.by.as_str()).collect::<Vec<_>>(), ["bob"]);
-        // On what she saw before, ann cannot vote any more; on what stands there now, carl can.
+        // Ann cannot vote on what she saw before. Carl can vote on what is there now.
         assert_eq!(refusal(kit.approve(&ann, &request).await), Refusal::StaleDigest);
         let old_version = Decision { version: request.version, ..Kit::decision(&edited, DecisionWord::Approve) };
         assert_eq!(refusal(kit.gate().decide(&carl, old_version).await), Refusal::StaleVersion);
@@ -100,17 +100,17 @@ both! {
         assert_eq!(kit.approve(&bob, &request).await.unwrap().state, State::Approved);
         let request = kit.ask(&owned).await;
         assert_eq!(kit.deny(&ann, &request).await.unwrap().state, State::Denied);
-        // So may the person it is done for.
+        // So may the person it acts for.
         let body = json!({"kind": "action", "session": "s", "tool": "t", "arguments": {}, "on_behalf_of": "bob"});
         let request = kit.create(&owned, body).await.unwrap().request;
         assert_eq!(refusal(kit.approve(&bob, &request).await), Refusal::SelfApproval);
-        // Whoever edits needs somebody else's yes.
+        // The author of an edit needs approval by another person.
         let request = kit.ask(&owned).await;
         let edited = kit.edit(&bob, &request, json!({"files": []})).await.unwrap();
         assert_eq!(edited.state, State::Pending);
         assert_eq!(refusal(kit.approve(&bob, &edited).await), Refusal::SelfApproval);
         assert_eq!(kit.approve(&carl, &edited).await.unwrap().state, State::Approved);
-        // Where no owner is known, two people are needed.
+        // Without a known owner, two people are needed.
         let request = kit.ask(&orphan).await;
         assert_eq!(kit.approve(&ann, &request).await.unwrap().state, State::Pending);
         assert_eq!(kit.approve(&ann, &request).await.unwrap().state, State::Pending, "twice the same person is one");
@@ -135,7 +135,7 @@ both! {
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (request, other) = (kit.ask(&bot).await, kit.ask(&bot).await);
         let (code, other_code) = (kit.code(&ann, &request), kit.code(&ann, &other));
-        // A list, a stream, a key: nobody else is shown it.
+        // A list, a stream, a key: only the right caller sees it.
         assert_eq!(kit.gate().display(&request).unwrap().code, None);
         for auth in [Auth::Open, Auth::Token, Auth::Session] {
             let actor = Actor { auth, ..ann.clone() };
@@ -147,7 +147,7 @@ both! {
         let bound = Kit::bound(&ann);
         assert_eq!(pointer(kit.gate().decide(&bound, with(&other_code)).await), "/step_up/code");
         assert_eq!(pointer(kit.gate().decide(&bound, with("")).await), "/step_up/code");
-        // The right code from whoever could have copied it.
+        // The right code from a caller who may have copied it.
         for auth in [Auth::Token, Auth::Session, Auth::Code] {
             let actor = Actor { auth, ..ann.clone() };
             assert_eq!(refusal(kit.gate().decide(&actor, with(&code)).await), Refusal::StepUpRequired("code".to_owned()), "{auth:?}");
@@ -197,7 +197,7 @@ both! {
         assert_eq!(pointer(kit.gate().reassign(&ann, request.id, to(&[]), None, None).await), "/to");
         let asked = kit.gate().reassign(&ann, request.id, to(&["team:ops"]), None, None).await.unwrap();
         assert_eq!((asked.asked.as_slice(), &asked.needs), (&["team:ops".to_owned()][..], &request.needs));
-        // Who saw it before may still decide.
+        // A reviewer who saw it before may still decide.
         assert_eq!(kit.approve(&bob, &request).await.unwrap().state, State::Approved);
     }
 }
@@ -209,7 +209,7 @@ both! {
         let request = kit.ask(&bot).await;
         let code = kit.code(&ann, &request);
         kit.restart().await;
-        // What was shown before a restart is still the code.
+        // The code from before a restart is still valid.
         let with_code = Decision { step_up: Some(StepUp { code }), ..Kit::decision(&request, DecisionWord::Approve) };
         let approved = kit.gate().decide(&Kit::bound(&ann), with_code).await.unwrap();
         assert_eq!((approved.state, approved.votes[0].auth), (State::Approved, Auth::Code));

@@ -1,4 +1,4 @@
-//! Sessions: opened once by a link, alive on every node, checked again in the transaction, and gone after a restore.
+//! Sessions: opened once by a link, valid on every node, checked again in the transaction, and ended by a restore.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ async fn signed_in(kit: &Kit, opened: &OpenedSession) -> Option<SignedIn> {
     used(kit, &opened.secret).await.map(|(signed_in, _)| signed_in)
 }
 
-/// Who it is, and the secret to go on with where it is another one.
+/// The person, and the new secret if there is one.
 async fn used(kit: &Kit, secret: &str) -> Option<(SignedIn, Option<String>)> {
     let mut signed_in = kit.gate().session(secret).await.unwrap()?;
     let renewed = kit.gate().use_session(&mut signed_in, secret, true).await;
@@ -46,7 +46,7 @@ fn admin_refusal<T: std::fmt::Debug>(result: Result<T, GateError>) -> AdminRefus
     }
 }
 
-/// What the ledger says of sign-ins: type and reason.
+/// The ledger's entries about sign-ins: type and reason.
 async fn story(kit: &Kit) -> Vec<String> {
     let rows = kit.store().ledger(0, 1000).await.unwrap();
     let entries = rows.iter().map(|row| serde_json::from_str::<serde_json::Value>(&row.text).unwrap());
@@ -89,7 +89,7 @@ both! {
         kit.clock().advance(Duration::from_secs(1));
         let ann = gate.by_password("ann", "a new password").await.unwrap();
         kit.approve(&ann, &good).await.unwrap();
-        // A key of the same person has nothing to do with it.
+        // A key of the same person is independent of it.
         let key = kit.reviewer("ann").await.key.expect("a key");
         gate.revoke_key(kit.admin(), key, false).await.unwrap();
         assert_eq!(kit.approve(&ben, &good).await.unwrap().state, State::Approved);
@@ -119,7 +119,7 @@ both! {
         let id = old.signed_in.session.id;
         kit.place().sql(&format!("UPDATE sessions SET bound = NULL WHERE id = '{id}'")).await;
         kit.restart().await;
-        // Until they are ended, they have no key to prove anything with.
+        // Until they end, they have no key for proofs.
         assert_eq!(kit.gate().session(&old.secret).await.unwrap().expect("it is there").key, None);
         assert_eq!(kit.gate().end_unbound().await.unwrap(), 1);
         assert!(signed_in(&kit, &old).await.is_none());
@@ -184,7 +184,7 @@ both! {
         assert_eq!(admin_refusal(kit.gate().create_link(&ann, "ann", None).await), AdminRefusal::NoKey);
         assert!(signed_in(kit, &opened).await.is_none());
 
-        // Nor does one whose time is up, or whose person lost the role, whatever this node believed a moment ago.
+        // Nor does an expired session, or one of a person who lost the role, whatever this node knew a moment ago.
         let opened = open(kit, "ann").await;
         let ann = opened.signed_in.actor.clone();
         kit.clock().advance(Duration::from_hours(7 * 24));
@@ -257,7 +257,7 @@ both! {
         let entropy = Arc::new(placet_testkit::SeededEntropy::default());
         let gate = placet_gate::Gate::start(store, entropy, placet_gate::Settings::default()).await.unwrap();
         let first = gate.first_link().await.unwrap().expect("a link");
-        // Started again before anybody used it: another one, and the first is void.
+        // Started again before it was used: another link, and the first is void.
         let second = gate.first_link().await.unwrap().expect("a link");
         assert_eq!(admin_refusal(gate.sign_in_with_link(&token(first), "", KEY).await), AdminRefusal::BadLink);
         clock.advance(Duration::from_mins(59));
@@ -265,7 +265,7 @@ both! {
         assert_eq!(opened.signed_in.name, "admin");
         assert_eq!(opened.signed_in.roles, [Role::Admin, Role::Reviewer].into());
         assert!(gate.first_link().await.unwrap().is_none());
-        // The one who can administer cannot lock everybody out.
+        // The only admin cannot lock everybody out.
         let gone = gate.remove_person(&opened.signed_in.actor, "admin".to_owned()).await;
         assert_eq!(admin_refusal(gone), AdminRefusal::LastAdmin);
         gate.close().await;
@@ -314,7 +314,7 @@ fn a_session_that_ends_on_one_node_is_over_on_the_other() {
         let there = signed_in(&two, &opened).await.expect("it works on the other node");
         let request = two.ask(&bot).await;
         one.gate().end_session(&opened.signed_in.actor, opened.signed_in.session.id, true).await.unwrap();
-        // At once, whether or not the other node has heard.
+        // At once, even if the other node has not learned of it yet.
         assert_eq!(refusal(two.approve(&there.actor, &request).await), Refusal::Unauthorized);
         assert!(signed_in(&two, &opened).await.is_none());
         // A secret that changed on one node is the session's secret on the other.

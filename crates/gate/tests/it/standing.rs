@@ -1,4 +1,4 @@
-//! Fewer prompts, safely: standing yeses, trust, and edits that policy looks at again.
+//! Fewer prompts, safely: grants, trust, and edits that policy judges again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -83,7 +83,7 @@ both! {
         let mut elsewhere = call("post", json!({"n": 2}));
         elsewhere["session"] = "other".into();
         assert_eq!(kit.create(&bot, elsewhere).await.unwrap().request.state, Pending);
-        // It is not the agent's word that counts where the policy is stricter about this one.
+        // If the policy is stricter about this call, the agent's statement does not count.
         let mut risky = call("post", json!({"n": 2}));
         risky["risk"] = "high".into();
         assert_eq!(kit.create(&bot, risky).await.unwrap().request.state, Pending);
@@ -93,7 +93,7 @@ both! {
         }
         assert_eq!(states(kit, &bot, "post", &[json!({"n": 2})]).await, [Pending]);
         assert_eq!(states(kit, &bot, "mail", &calls[..1]).await, [Pending]);
-        // Arguments that somebody named in a pattern are not in the ledger.
+        // Arguments that a person named in a pattern are not in the ledger.
         for row in kit.store().ledger(0, 1000).await.unwrap() {
             assert!(!row.text.contains("acme"), "{}", row.text);
         }
@@ -141,7 +141,7 @@ both! {
         assert!(matches!(kit.gate().grants(&bot).await, Err(GateError::Forbidden(_))));
         kit.gate().revoke_grant(kit.admin(), id).await.unwrap();
         assert!(matches!(kit.gate().revoke_grant(kit.admin(), id).await, Err(GateError::Admin(placet_core::AdminRefusal::NoGrant))));
-        // Removed people have no say either, in advance or not.
+        // Grants of removed people end too.
         let request = asked(kit, &bot, "mail", json!({})).await;
         remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
         kit.gate().remove_person(kit.admin(), "ann".to_owned()).await.unwrap();
@@ -174,7 +174,7 @@ both! {
         let deny = Decision { word: DecisionWord::Deny, ..remembering(&mail, json!({"scope": "exact"})) };
         assert_eq!(pointer(kit.gate().decide(&ann, deny).await), "/remember");
         assert_eq!((kit.read(mail.id).await.version, kit.store().grants().await.unwrap().len()), (1, 0));
-        // The very command, and no other, can be.
+        // Only the very same command can be remembered.
         remember(kit, &ann, &shell, json!({"scope": "exact"})).await.unwrap();
         let calls = [json!({"command": "make test"}), json!({"command": "make test; rm -rf /"})];
         assert_eq!(states(kit, &bot, "Bash", &calls).await, [Approved, Pending]);
@@ -201,7 +201,7 @@ both! {
         ] {
             assert_eq!(asked_in(kit, &bot, "Bash", npm.clone(), folder.clone()).await.state, state, "{folder:?}");
         }
-        // And the other way round: where no folder is named, none is covered.
+        // And the reverse: without a folder, no grant covers it.
         let nowhere = asked_in(kit, &bot, "Bash", json!({"command": "make"}), None).await;
         remember(kit, &ann, &nowhere, json!({"scope": "exact"})).await.unwrap();
         assert_eq!(asked_in(kit, &bot, "Bash", json!({"command": "make"}), None).await.state, Approved);
@@ -211,7 +211,7 @@ both! {
             let covers = grants.iter().find(|view| view.grant.request == request).map(|view| view.covers.as_str());
             assert!(covers.is_some_and(|covers| covers.contains(said)), "{covers:?}");
         }
-        // A folder is what somebody wrote: it is not in the ledger.
+        // The folder is content, so it is not in the ledger.
         for row in kit.store().ledger(0, 1000).await.unwrap() {
             assert!(!row.text.contains("/srv"), "{}", row.text);
         }
@@ -258,7 +258,7 @@ both! {
             let key = placet_store::unbound_grant_key(&kit.store().secret(), "bot", tool, arguments.as_object().unwrap()).unwrap();
             let digest = data_encoding::HEXLOWER.encode(&key);
             let digest = if kit.backend() == Backend::Sqlite { format!("x'{digest}'") } else { format!("'\\x{digest}'") };
-            // As that version stored it. The ledger is not looked at here.
+            // As that version stored it. The ledger is not read here.
             let change = format!("UPDATE grants SET digest = {digest}, data = replace(data, ',\"bound\":true', '') WHERE id = '{id}'");
             kit.place().sql(&change).await;
         }
@@ -299,7 +299,7 @@ both! {
         let trusted = asked(kit, &bot, "mail", json!({"to": "x", "n": 9})).await;
         assert_eq!((trusted.state, trusted.verdict.rule.as_str(), trusted.grant), (Approved, "mails", None));
         assert!(trusted.verdict.reasons[0].contains("trusted"), "{:?}", trusted.verdict.reasons);
-        // Five benign ones buy nothing for a variant, another agent, a missing place, or a higher risk.
+        // Five harmless calls give no trust to a variant, another agent, a missing place, or a higher risk.
         for n in 0..5 {
             assert_eq!(asked(kit, &bot, "mail", json!({"to": "x", "n": n})).await.state, Approved);
         }
@@ -323,7 +323,7 @@ both! {
         for number in 0..20 {
             write!(policy, "[[rule]]\nname = \"r{number:02}\"\neffect = \"hold\"\ntool = \"mail\"\ntrust_after = 2\ntemplate = [\"/to\"]\n").unwrap();
         }
-        // The last of many: it speaks of one value of an argument that the others do not look at.
+        // The last of many: it names one value of an argument that the others do not compare.
         policy += "[[rule]]\nname = \"with-copies\"\neffect = \"hold\"\ntool = \"mail\"\ntrust_after = 2\ntemplate = [\"/to\"]\n[rule.args]\ncc = { matches = \"mallory\" }\n";
         kit.put_policy(&policy).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
@@ -364,7 +364,7 @@ both! {
                 let report = kit.gate().report(&bot, mail.id, &claimed.permit, ReportStatus::Failed, None, None, None);
                 report.await.unwrap();
             } else {
-                // Nobody knows what became of this one.
+                // The outcome of this one is unknown.
                 kit.clock().advance(Duration::from_hours(2));
                 kit.gate().sweep().await.unwrap();
                 assert_eq!(kit.read(mail.id).await.state, State::Unknown);
@@ -379,7 +379,7 @@ both! {
     }
 
     async fn a_no_counts_whatever_the_agent_says_of_itself(kit) {
-        // Where a sub-agent asks, another rule holds it too, and that one offers no trust.
+        // If a sub-agent asks, another rule holds it too, and that rule offers no trust.
         let policy = format!("{SHOP}\n[[rule]]\nname = \"subs\"\neffect = \"hold\"\nlineage = \"sub\"\n");
         kit.put_policy(&policy).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
@@ -418,7 +418,7 @@ both! {
         for (folder, state) in [(Some("/srv/app"), Approved), (Some("/srv/other"), Pending), (None, Pending)] {
             assert_eq!(make(9, folder).await.state, state, "{folder:?}");
         }
-        // What an agent says of its folder does not save it from a no.
+        // The folder in the context does not protect a call from a deny.
         let elsewhere = make(3, Some("/tmp")).await;
         kit.deny(&ann, &elsewhere).await.unwrap();
         assert_eq!(make(9, Some("/srv/app")).await.state, Pending, "the no was to the same call");
@@ -432,7 +432,7 @@ both! {
             assert_eq!(mail.state, Pending);
             kit.edit(&ann, &mail, json!({"to": "x"})).await.unwrap();
         }
-        // Under another policy nothing that was learned counts.
+        // Under another policy earlier trust does not count.
         for _ in 0..2 {
             let mail = asked(kit, &bot, "mail", json!({"to": "x"})).await;
             kit.approve(&ann, &mail).await.unwrap();
@@ -452,7 +452,7 @@ both! {
         kit.put_policy(SHOP).await;
         let (bot, ann, bob) = (kit.agent("bot").await, kit.reviewer("ann").await, kit.reviewer("bob").await);
         let pay = asked(kit, &bot, "pay", json!({"amount": 50})).await;
-        // Told before: one yes would have been enough, and is not for this.
+        // Shown before: one approval would have been enough, and is not enough for this.
         let preview = kit.gate().preview(&ann, editing(&pay, json!({"amount": 5000}))).await.unwrap();
         assert!(preview.stricter && !preview.decides);
         assert_eq!(preview.ruling.as_ref().unwrap().verdict.rule, "large-payments");
@@ -462,7 +462,7 @@ both! {
         assert_eq!((edited.state, edited.risk, edited.votes.len()), (Pending, Risk::High, 1));
         assert_eq!(edited, preview_of(&preview.request, &edited));
         kit.restart().await;
-        // Smaller again: what is needed does not fall.
+        // Smaller again: needs do not fall.
         let smaller = kit.edit(&bob, &edited, json!({"amount": 5})).await.unwrap();
         assert_eq!((smaller.state, smaller.risk), (Pending, Risk::High));
         assert_eq!(smaller.votes.iter().map(|vote| vote.by.as_str()).collect::<Vec<_>>(), ["bob"]);
@@ -491,7 +491,7 @@ both! {
         kit.put_policy(SHOP).await;
         let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);
         let (one, two) = (asked(kit, &bot, "pay", json!({"amount": 50})).await, asked(kit, &bot, "pay", json!({"amount": 50})).await);
-        // The new one has nothing against large payments and denies tiny ones.
+        // The new policy allows large payments and denies tiny ones.
         let lax = SHOP.replace("needs = \"two\"\nrisk = \"high\"", "").replace("args = { amount = { above = 1000000 } }", "args = { amount = { below = 10 } }");
         kit.put_policy(&lax).await;
         let edited = kit.edit(&ann, &one, json!({"amount": 5000})).await.unwrap();
@@ -517,7 +517,7 @@ both! {
     }
 }
 
-/// What was foretold, with the number that only the real one has.
+/// The preview, with the number that only the real grant has.
 fn preview_of(foretold: &Request, real: &Request) -> std::sync::Arc<Request> {
     let mut foretold = foretold.clone();
     for (vote, real) in foretold.votes.iter_mut().zip(&real.votes) {

@@ -1,4 +1,4 @@
-//! What a stolen key did does not outlive it, and neither does what a removed person said.
+//! The votes of a stolen key become void with it, and so do those of a removed person.
 
 use placet_core::{AllOf, Needs, Role, Seat, State};
 use placet_gate::{Decision, PersonSpec};
@@ -78,7 +78,7 @@ both! {
         kit.gate().revoke(&ann, request.id, None, None).await.unwrap();
         assert!(!passes(7).await, "taken back with the approval");
         assert_eq!(names().await, 1, "and ledgered");
-        // Too late for the approval: whoever takes it back hears what goes on.
+        // Too late for the approval: the reviewer who revokes it is told that the grant stays.
         let request = asked(kit, &bot, "mail", json!({"n": 8})).await;
         kit.gate().decide(&ann, remembering(&request)).await.unwrap();
         kit.gate().claim(&bot, request.id, None, None).await.unwrap();
@@ -99,7 +99,7 @@ both! {
         assert_ne!(same(&edited), same(&one), "a yes to the one must not be a yes to the other");
         let row = kit.gate().row(&ann, &edited);
         assert!(row.effect.contains("Mallory"), "{}", row.effect);
-        // A replacement that says the same is still one that somebody else wrote.
+        // A replacement with the same content still has another author.
         let edited = kit.edit(&bob, &third, json!({"amount": 5})).await.unwrap();
         assert!(same(&edited).is_some() && same(&edited) != same(&one));
         kit.finish().await;

@@ -31,7 +31,7 @@ tool = "Bash"
 arguments = ["description"]
 "#;
 
-/// A command in a folder, as the hook program sends it: what its words lead to, and which of them are there.
+/// A command in a folder, as the hook program sends it: where its words lead, and which of them exist.
 fn bash(session: &str, folder: &str, command: &str) -> Create {
     let arguments = json!({"command": command, "description": command});
     let named = placet_policy::named("Bash", arguments.as_object().unwrap());
@@ -65,7 +65,7 @@ fn like(request: &Request, remember: Value) -> Decision {
     Decision { remember: Some(remember), ..Kit::decision(request, DecisionWord::Approve) }
 }
 
-/// A shop with an agent in its folder, and somebody who looks.
+/// A shop with an agent in its folder, and a reviewer.
 async fn shop(kit: &Kit) -> (Actor, Actor) {
     kit.put_policy(POLICY).await;
     let (bot, ann) = (kit.agent("bot").await, kit.reviewer("ann").await);

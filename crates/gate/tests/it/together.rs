@@ -1,4 +1,4 @@
-//! What waits together: listed for reviewers, one by one with its own digest, and decided one by one.
+//! Requests that wait together: listed for reviewers with their own digests, and decided one by one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ async fn call(kit: &Kit, agent: &Actor, file: &str) -> Arc<Request> {
     wants(kit, HOOK_PROGRAM, agent, file, ("s", Some("turn"))).await
 }
 
-/// What a reviewer is told to wait together with a request, and how many more.
+/// The requests that wait together with one, for a reviewer, and how many more there are.
 async fn listed(kit: &Kit, actor: &Actor, id: RequestId) -> Option<(Vec<RequestId>, u32)> {
     let together = kit.gate().together(actor, &kit.read(id).await).await.unwrap()?;
     Some((together.items.iter().map(|row| row.id).collect(), together.more))
@@ -64,7 +64,7 @@ both! {
         for request in others.iter().chain([&first]) {
             assert_eq!(listed(kit, &ann, request.id).await, None, "{}", request.source);
         }
-        // The door of REST has no name in a filter, so what came by another one must not slip in.
+        // The door of REST has no name in a filter, so requests of other doors must not appear.
         kit.clock().advance(Duration::from_millis(1));
         let rest = wants(kit, "rest", &bot, "i", ("s", Some("turn"))).await;
         assert_eq!(listed(kit, &ann, rest.id).await, Some((vec![others[2].id, rest.id], 0)));

@@ -1,4 +1,4 @@
-//! A database of version 0.2.0 under the gate: which standing approvals still count, and who is told.
+//! A database of version 0.2.0 under the gate: which grants stay valid, and who sees them.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ both! {
         assert_eq!(gate.end_outgrown().await.unwrap(), 0, "once");
         let left: Vec<_> = gate.store().directory().grants.values().cloned().collect();
         assert!(matches!(&left[..], [edit] if edit.tool == "Edit" && matches!(edit.scope, Scope::Session { .. })), "{left:?}");
-        // Whatever had expired by now has entries of its own.
+        // What has expired by now has entries of its own.
         let entries = gate.store().ledger(before.entries, 100).await.unwrap();
         let ended: Vec<_> = entries.iter().filter(|row| row.text.contains("grant.revoked")).collect();
         assert_eq!(ended.len(), 1);
         let entry: serde_json::Value = serde_json::from_str(&ended[0].text).unwrap();
         assert_eq!((&entry["data"]["type"], &entry["data"]["why"]), (&"grant.revoked".into(), &"upgrade".into()));
         assert_eq!(entry["by"]["name"], Actor::system().name);
-        // Ann and the admins see what it was; it is nobody else's.
+        // Only ann and the admins see what it was.
         for (role, name, seen) in [(Role::Reviewer, "ann", 1), (Role::Admin, "root", 1), (Role::Reviewer, "bob", 0)] {
             let ended = gate.outgrown(&person(role, name)).await.unwrap();
             assert_eq!((ended.grants.len(), ended.trust), (seen, 0), "{name}");

@@ -1,9 +1,9 @@
-//! Waiting: every waiter learns the outcome, wherever it was decided, and no wait is without bounds.
+//! Waiting: every waiter learns the outcome, on whichever node it was decided, and every wait is bounded.
 
 use std::time::Duration;
 
 use placet_core::{AllOf, Needs, Refusal, Seat, State};
-use placet_gate::{GateError, Until, Waited};
+use placet_gate::{GateError, Until, WaitResult};
 use placet_testkit::{Backend, Kit, block_on, both, soon};
 use tokio::task::JoinSet;
 
@@ -11,9 +11,9 @@ use crate::{outcome, parked, refusal};
 
 const LONG: Duration = Duration::from_mins(1);
 
-type Waits = JoinSet<Result<Waited, GateError>>;
+type Waits = JoinSet<Result<WaitResult, GateError>>;
 
-/// Waits on a task of its own, and is parked when this returns.
+/// Waits in its own task, and is parked when this returns.
 async fn park(
     waits: &mut Waits,
     kit: &Kit,
@@ -26,7 +26,7 @@ async fn park(
     waits.spawn(async move { outcome(&gate, &actor, parked).await });
 }
 
-async fn ended(waits: &mut Waits) -> Result<Waited, GateError> {
+async fn ended(waits: &mut Waits) -> Result<WaitResult, GateError> {
     soon("the end of a wait", waits.join_next()).await.expect("a wait is open").unwrap()
 }
 
@@ -88,7 +88,7 @@ both! {
         kit.revoke_key(&bot).await;
         assert!(matches!(ended(&mut first).await, Err(GateError::KeyRevoked)));
         assert_eq!(kit.gate().waiting(), 1);
-        // The last key: the request is cancelled with it, and either way the wait is over.
+        // The last key: the request is cancelled with it, and the wait ends either way.
         kit.revoke_key(&again).await;
         let last = ended(&mut second).await;
         assert!(matches!(&last, Err(GateError::KeyRevoked)) || last.unwrap().request.state == State::Cancelled);
@@ -114,7 +114,7 @@ both! {
         assert!(full(&bot).await, "a third of one principal");
         park(&mut waits, &kit, &ann, request.id, Until::Decided).await;
         assert!(full(&bob).await, "a fourth in all");
-        // A caller that goes away gives its seat back.
+        // A caller that leaves frees its slot.
         waits.abort_all();
         while waits.join_next().await.is_some() {}
         assert_eq!(kit.gate().waiting(), 0);

@@ -1,4 +1,4 @@
-//! What-if: explaining, replaying everything on record, a candidate in the shadow, and knowing equal calls.
+//! What-if: explaining, replaying all requests on record, a shadow candidate, and recognising equal calls.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ both! {
         assert_eq!(said[0].outcome.rule, "large-payments");
         let rules = &said[0].explanation.as_ref().unwrap().rules;
         assert!(rules.iter().any(|rule| rule.rule == "small-payments"), "{rules:?}");
-        // Under another policy both are told, the one in force first.
+        // Under another policy both are shown, the one in force first.
         let new = kit.put_policy(&SHOP.replace("\"pay\"", "\"payment\"")).await;
         let (_, said) = kit.gate().explain(&ann, pay.id).await.unwrap();
         let told: Vec<_> = said.iter().map(|said| (said.policy.as_str(), said.outcome.rule.as_str())).collect();

@@ -1,4 +1,4 @@
-//! Folders that people open to agents: what happens in them can pass, and only where the hook program says so.
+//! Folders that are open to agents: calls in them can pass, but only if the hook program says where they are.
 
 use std::sync::Arc;
 

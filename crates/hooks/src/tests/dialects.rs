@@ -44,14 +44,14 @@ fn a_yes_that_somebody_gave_in_advance_says_whose_it_is() {
         let decided = whole.decision.as_mut().expect("a decision");
         decided.by = serde_json::from_value(decision["by"].clone()).expect("names");
         decided.grant = serde_json::from_value(decision["grant"].clone()).expect("a grant or none");
-        let yes = crate::Approved::check(&call, &whole, Some("prm_1"), &call.input, Some(whole.digest));
+        let yes = crate::ApprovedCall::check(&call, &whole, Some("prm_1"), &call.input, Some(whole.digest));
         yes.expect("a yes").reason()
     };
     let id = "grt_0698d3r3kvtg0i8s0c1g60o30c";
     let granted = said(json!({"by": [], "grant": {"id": id, "by": "ann"}}));
-    assert_eq!(granted, "Placet: approved by ann's standing approval");
+    assert_eq!(granted, "Placet: approved by ann's grant");
     // Of a record that version 0.2 made.
-    assert_eq!(said(json!({"by": [], "grant": {"id": id}})), "Placet: approved by a standing approval");
+    assert_eq!(said(json!({"by": [], "grant": {"id": id}})), "Placet: approved by a grant");
     assert_eq!(said(json!({"by": [], "grant": null})), "Placet: approved by policy");
     assert_eq!(said(json!({"by": ["ann"], "grant": null})), "Placet: approved by ann");
 }

@@ -1,10 +1,10 @@
-//! Whatever is not an approved, claimed request for this very call blocks, in every dialect.
+//! Everything but an approved, claimed request for this very call blocks, in every dialect.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{call, edit, record};
-use crate::{Agent, Answer, Approved, Effect, Event, Mode, blocked, effect, render};
+use crate::{Agent, Answer, ApprovedCall, Effect, Event, Mode, blocked, effect, render};
 
 #[test]
 fn a_refusal_and_a_failure_block_in_every_dialect() {
@@ -45,7 +45,7 @@ fn a_relay_leaves_failures_to_the_person_at_the_terminal_and_never_says_yes() {
         let output = render(&call(event), Mode::Relay, &Answer::Deny("no".to_owned()));
         assert_eq!(effect(event, &output), Effect::Blocked);
     }
-    // Nobody is asked at the terminal there, so nothing is left to anybody.
+    // No person is asked at the terminal there, so nothing is left to one.
     let output = render(&call(Event::ClaudePreToolUse), Mode::Relay, &Answer::Pass(None));
     assert_eq!(effect(Event::ClaudePreToolUse, &output), Effect::Blocked);
 }
@@ -63,7 +63,7 @@ fn a_yes_needs_a_claimed_record_of_exactly_this_call() {
     let call = call(Event::ClaudePreToolUse);
     let good = record(&call, json!({}));
     let check = |record: &placet_core::Record, permit, claimed: &Map<String, Value>| {
-        Approved::check(&call, record, permit, claimed, Some(good.digest))
+        ApprovedCall::check(&call, record, permit, claimed, Some(good.digest))
     };
     let permit = Some("prm_1");
     assert!(check(&good, permit, &call.input).is_ok());
@@ -97,7 +97,7 @@ fn a_yes_needs_a_claimed_record_of_exactly_this_call() {
 }
 
 proptest! {
-    /// Whatever text a reason has, it does not turn a no into anything else.
+    /// The text of a reason never turns a deny into anything else.
     #[test]
     fn no_reason_makes_a_no_a_yes(which in 0..Event::ALL.len(), reason in "\\PC{0,200}|[\\x00-\\x7f]{0,200}", failed: bool) {
         let event = Event::ALL[which];
@@ -107,7 +107,8 @@ proptest! {
         prop_assert_eq!(effect(event, &blocked(event.agent(), hint, Mode::Gate, &reason)), Effect::Blocked);
     }
 
-    /// Whatever a server says: a yes comes only from a claimed approval of exactly this call, and runs what was approved.
+    /// Whatever a server answers: an allow comes only from a claimed approval of exactly this call, and runs what was
+    /// approved.
     #[test]
     fn no_record_makes_a_yes_but_a_claimed_approval_of_this_call(
         state in proptest::sample::select(placet_core::State::ALL),
@@ -134,7 +135,7 @@ proptest! {
         let decided = said.decision.as_ref().map_or(said.digest, |decision| decision.digest);
         let digest = if same_digest { decided } else { placet_core::Digest::new([9; 32]) };
         let permit = claimed_here.then_some("prm_1");
-        if let Ok(yes) = Approved::check(&call, &said, permit, &claimed, Some(digest)) {
+        if let Ok(yes) = ApprovedCall::check(&call, &said, permit, &claimed, Some(digest)) {
             prop_assert!(matches!(state, placet_core::State::Approved | placet_core::State::Claimed));
             prop_assert!(claimed_here && same_tool && same_arguments && same_digest);
             prop_assert!(matches!(word, Some(placet_core::DecisionWord::Approve | placet_core::DecisionWord::Edit)));

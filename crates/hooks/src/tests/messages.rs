@@ -1,11 +1,11 @@
-//! What is made of what the agents send.
+//! How the messages of the agents are read.
 
 use placet_core::DecisionWord;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{call, called, message};
-use crate::{Agent, Event, Fault, Incoming, Options, questions, read};
+use crate::{Agent, Event, Fault, HookMessage, Options, questions, read};
 
 fn created(event: Event) -> Value {
     let options = Options { expires_in: Some("540s".to_owned()), on_behalf_of: None, edits: true };
@@ -143,7 +143,7 @@ fn calls_are_told_apart_by_session_agent_id_turn_arguments_and_count() {
 #[test]
 fn what_follows_a_call_is_recognised() {
     let ran = |agent: Agent, message: Value| match read(agent, None, message.to_string().as_bytes()) {
-        Ok(Incoming::Ran(ran)) => (ran.session, ran.tool, ran.call_id, ran.worked),
+        Ok(HookMessage::Ran(ran)) => (ran.session, ran.tool, ran.call_id, ran.worked),
         other => panic!("{other:?}"),
     };
     let mut post = message(Event::ClaudePreToolUse);
@@ -159,7 +159,7 @@ fn what_follows_a_call_is_recognised() {
     let copilot = json!({"sessionId": "k-1", "toolName": "bash", "toolArgs": {}, "toolResult": {"resultType": "success"}});
     assert!(ran(Agent::Copilot, copilot).3);
     let stop = json!({"hook_event_name": "Stop", "session_id": "s-1"}).to_string();
-    let stopped = |ended| Ok(Incoming::Stopped { session: "s-1".to_owned(), ended });
+    let stopped = |ended| Ok(HookMessage::Stopped { session: "s-1".to_owned(), ended });
     assert_eq!(read(Agent::ClaudeCode, None, stop.as_bytes()), stopped(false));
     assert_eq!(read(Agent::Codex, None, stop.as_bytes()), stopped(false));
     let end = stop.replace("Stop", "SessionEnd");

@@ -6,14 +6,14 @@ use serde::ser::{self, Impossible, Serialize};
 
 use super::CanonicalError;
 
-type Written = Result<(), CanonicalError>;
+type WriteResult = Result<(), CanonicalError>;
 
 /// Appends one unescaped key.
 pub(super) struct KeyWriter<'a>(pub(super) &'a mut String);
 
 macro_rules! integers {
     ($($method:ident: $type:ty),*) => {
-        $(fn $method(self, value: $type) -> Written {
+        $(fn $method(self, value: $type) -> WriteResult {
             write!(self.0, "{value}").map_err(ser::Error::custom)
         })*
     };
@@ -27,34 +27,34 @@ macro_rules! refused {
     };
 }
 
-type No = Impossible<(), CanonicalError>;
+type Unsupported = Impossible<(), CanonicalError>;
 
 impl ser::Serializer for KeyWriter<'_> {
     type Ok = ();
     type Error = CanonicalError;
-    type SerializeSeq = No;
-    type SerializeTuple = No;
-    type SerializeTupleStruct = No;
-    type SerializeTupleVariant = No;
-    type SerializeMap = No;
-    type SerializeStruct = No;
-    type SerializeStructVariant = No;
+    type SerializeSeq = Unsupported;
+    type SerializeTuple = Unsupported;
+    type SerializeTupleStruct = Unsupported;
+    type SerializeTupleVariant = Unsupported;
+    type SerializeMap = Unsupported;
+    type SerializeStruct = Unsupported;
+    type SerializeStructVariant = Unsupported;
 
-    fn serialize_str(self, value: &str) -> Written {
+    fn serialize_str(self, value: &str) -> WriteResult {
         self.0.push_str(value);
         Ok(())
     }
 
-    fn serialize_char(self, value: char) -> Written {
+    fn serialize_char(self, value: char) -> WriteResult {
         self.0.push(value);
         Ok(())
     }
 
-    fn serialize_unit_variant(self, _name: &'static str, _index: u32, variant: &'static str) -> Written {
+    fn serialize_unit_variant(self, _name: &'static str, _index: u32, variant: &'static str) -> WriteResult {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> Written {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> WriteResult {
         value.serialize(self)
     }
 
@@ -71,16 +71,16 @@ impl ser::Serializer for KeyWriter<'_> {
         serialize_none() -> ();
         serialize_unit() -> ();
         serialize_unit_struct(&'static str) -> ();
-        serialize_seq(Option<usize>) -> No;
-        serialize_tuple(usize) -> No;
-        serialize_tuple_struct(&'static str, usize) -> No;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
-        serialize_map(Option<usize>) -> No;
-        serialize_struct(&'static str, usize) -> No;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
+        serialize_seq(Option<usize>) -> Unsupported;
+        serialize_tuple(usize) -> Unsupported;
+        serialize_tuple_struct(&'static str, usize) -> Unsupported;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Unsupported;
+        serialize_map(Option<usize>) -> Unsupported;
+        serialize_struct(&'static str, usize) -> Unsupported;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Unsupported;
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, _value: &T) -> Written {
+    fn serialize_some<T: Serialize + ?Sized>(self, _value: &T) -> WriteResult {
         Err(CanonicalError::KeyNotText)
     }
 
@@ -90,7 +90,7 @@ impl ser::Serializer for KeyWriter<'_> {
         _index: u32,
         _variant: &'static str,
         _value: &T,
-    ) -> Written {
+    ) -> WriteResult {
         Err(CanonicalError::KeyNotText)
     }
 }

@@ -10,7 +10,7 @@ use super::key::KeyWriter;
 use super::number::write_double;
 use crate::ijson::{MAX_DEPTH, MAX_SAFE_INTEGER, plain_prefix, safe_integer};
 
-type Written = Result<(), CanonicalError>;
+type WriteResult = Result<(), CanonicalError>;
 
 /// The text so far, and what is needed to sort the objects that are still open.
 pub(super) struct Writer {
@@ -50,14 +50,14 @@ impl Writer {
         self.out
     }
 
-    fn integer(&mut self, integer: i64) -> Written {
+    fn integer(&mut self, integer: i64) -> WriteResult {
         if integer.unsigned_abs() > MAX_SAFE_INTEGER {
             return Err(CanonicalError::IntegerRange);
         }
         write!(self.out, "{integer}").map_err(ser::Error::custom)
     }
 
-    fn double(&mut self, double: f64) -> Written {
+    fn double(&mut self, double: f64) -> WriteResult {
         if !double.is_finite() {
             return Err(CanonicalError::NotFinite);
         }
@@ -71,7 +71,7 @@ impl Writer {
         }
     }
 
-    fn open(&mut self, bracket: char) -> Written {
+    fn open(&mut self, bracket: char) -> WriteResult {
         if self.depth >= MAX_DEPTH {
             return Err(CanonicalError::TooDeep);
         }
@@ -102,7 +102,7 @@ impl Writer {
     }
 
     /// Opens the one-member object that names a variant, `{"variant":`; closed by `close`.
-    fn begin_variant(&mut self, variant: &str) -> Written {
+    fn begin_variant(&mut self, variant: &str) -> WriteResult {
         self.open('{')?;
         write_text(&mut self.out, variant)?;
         self.out.push(':');
@@ -115,7 +115,7 @@ impl Writer {
 
     /// Puts the members of the innermost object in the order of their keys' UTF-16 units, which is what
     /// RFC 8785 asks for; it differs from the order of the UTF-8 bytes above U+D7FF.
-    fn sort_members(&mut self, first_member: usize, first_byte: usize) -> Written {
+    fn sort_members(&mut self, first_member: usize, first_byte: usize) -> WriteResult {
         let members = self.members.get(first_member..).unwrap_or_default();
         // Derived structs in alphabetical order and `serde_json` maps are nearly always sorted already.
         if members.is_sorted_by(|a, b| utf16_order(self.key_of(*a), self.key_of(*b)).is_lt()) {
@@ -155,7 +155,7 @@ fn utf16_order(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 /// Appends a string in quotes, with the escapes of RFC 8785, section 3.2.2.2, and no others.
-fn write_text(out: &mut String, text: &str) -> Written {
+fn write_text(out: &mut String, text: &str) -> WriteResult {
     out.push('"');
     let mut rest = text;
     loop {
@@ -198,7 +198,7 @@ pub(super) struct List<'a> {
 }
 
 impl List<'_> {
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> WriteResult {
         if !self.empty {
             self.writer.out.push(',');
         }
@@ -225,7 +225,7 @@ pub(super) struct Object<'a> {
 }
 
 impl Object<'_> {
-    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Written {
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> WriteResult {
         let writer = &mut *self.writer;
         let key_from = writer.keys.len();
         key.serialize(KeyWriter(&mut writer.keys))?;
@@ -240,7 +240,7 @@ impl Object<'_> {
         Ok(())
     }
 
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> WriteResult {
         value.serialize(&mut *self.writer)?;
         // Objects inside the value have taken their own members off the stack again.
         let end = self.writer.out.len();
@@ -250,7 +250,7 @@ impl Object<'_> {
         Ok(())
     }
 
-    fn finish(self) -> Written {
+    fn finish(self) -> WriteResult {
         self.writer.sort_members(self.first_member, self.first_byte)?;
         self.writer.members.truncate(self.first_member);
         self.writer.keys.truncate(self.first_key);
@@ -265,7 +265,7 @@ impl Object<'_> {
 /// Integers of every width, refused beyond ±(2^53−1).
 macro_rules! integers {
     ($($method:ident: $type:ty),*) => {
-        $(fn $method(self, value: $type) -> Written {
+        $(fn $method(self, value: $type) -> WriteResult {
             self.integer(i64::try_from(value).map_err(|_| CanonicalError::IntegerRange)?)
         })*
     };
@@ -284,57 +284,57 @@ impl<'a> ser::Serializer for &'a mut Writer {
 
     integers!(serialize_u64: u64, serialize_i128: i128, serialize_u128: u128);
 
-    fn serialize_i8(self, value: i8) -> Written {
+    fn serialize_i8(self, value: i8) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_i16(self, value: i16) -> Written {
+    fn serialize_i16(self, value: i16) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_i32(self, value: i32) -> Written {
+    fn serialize_i32(self, value: i32) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_i64(self, value: i64) -> Written {
+    fn serialize_i64(self, value: i64) -> WriteResult {
         self.integer(value)
     }
 
-    fn serialize_u8(self, value: u8) -> Written {
+    fn serialize_u8(self, value: u8) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_u16(self, value: u16) -> Written {
+    fn serialize_u16(self, value: u16) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_u32(self, value: u32) -> Written {
+    fn serialize_u32(self, value: u32) -> WriteResult {
         self.integer(value.into())
     }
 
-    fn serialize_f32(self, value: f32) -> Written {
+    fn serialize_f32(self, value: f32) -> WriteResult {
         self.double(value.into())
     }
 
-    fn serialize_f64(self, value: f64) -> Written {
+    fn serialize_f64(self, value: f64) -> WriteResult {
         self.double(value)
     }
 
-    fn serialize_bool(self, value: bool) -> Written {
+    fn serialize_bool(self, value: bool) -> WriteResult {
         self.out.push_str(if value { "true" } else { "false" });
         Ok(())
     }
 
-    fn serialize_char(self, value: char) -> Written {
+    fn serialize_char(self, value: char) -> WriteResult {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_str(self, value: &str) -> Written {
+    fn serialize_str(self, value: &str) -> WriteResult {
         write_text(&mut self.out, value)
     }
 
     /// What needs no escapes is written in place.
-    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Written {
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> WriteResult {
         let before = self.out.len();
         write!(self.out, "\"{value}").map_err(ser::Error::custom)?;
         let text = self.out.get(before + 1..).ok_or_else(lost)?;
@@ -347,32 +347,32 @@ impl<'a> ser::Serializer for &'a mut Writer {
         write_text(&mut self.out, &text)
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Written {
+    fn serialize_bytes(self, value: &[u8]) -> WriteResult {
         self.collect_seq(value)
     }
 
-    fn serialize_none(self) -> Written {
+    fn serialize_none(self) -> WriteResult {
         self.serialize_unit()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> WriteResult {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Written {
+    fn serialize_unit(self) -> WriteResult {
         self.out.push_str("null");
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _name: &'static str) -> Written {
+    fn serialize_unit_struct(self, _name: &'static str) -> WriteResult {
         self.serialize_unit()
     }
 
-    fn serialize_unit_variant(self, _name: &'static str, _index: u32, variant: &'static str) -> Written {
+    fn serialize_unit_variant(self, _name: &'static str, _index: u32, variant: &'static str) -> WriteResult {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> Written {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> WriteResult {
         value.serialize(self)
     }
 
@@ -382,7 +382,7 @@ impl<'a> ser::Serializer for &'a mut Writer {
         _index: u32,
         variant: &'static str,
         value: &T,
-    ) -> Written {
+    ) -> WriteResult {
         self.begin_variant(variant)?;
         value.serialize(&mut *self)?;
         self.close('}');
@@ -443,11 +443,11 @@ macro_rules! lists {
             type Ok = ();
             type Error = CanonicalError;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> WriteResult {
                 self.element(value)
             }
 
-            fn end(self) -> Written {
+            fn end(self) -> WriteResult {
                 self.finish();
                 Ok(())
             }
@@ -466,15 +466,15 @@ impl ser::SerializeMap for Object<'_> {
     type Ok = ();
     type Error = CanonicalError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Written {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> WriteResult {
         self.key(key)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> WriteResult {
         self.value(value)
     }
 
-    fn end(self) -> Written {
+    fn end(self) -> WriteResult {
         self.finish()
     }
 }
@@ -486,12 +486,12 @@ macro_rules! structs {
             type Ok = ();
             type Error = CanonicalError;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Written {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> WriteResult {
                 self.key(key)?;
                 self.value(value)
             }
 
-            fn end(self) -> Written {
+            fn end(self) -> WriteResult {
                 self.finish()
             }
         })*

@@ -1,10 +1,10 @@
-//! Asking for one call: create, wait, claim. Every way out of here that is a yes goes through [`Approved::check`].
+//! Asks for one call: create, wait, claim. Every allow of this module goes through [`ApprovedCall::check`].
 
 use std::time::Duration;
 
 use placet_client::{Claimant, Client, CreateOptions, Error, Permit, Report};
 use placet_core::{Confine, Create, Record, RequestId, State};
-use placet_hooks::{Answer, Approved, Call, Mode, Options, Question, answered, questions, refusal};
+use placet_hooks::{Answer, ApprovedCall, Call, Mode, Options, Question, answered, questions, refusal};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
@@ -15,69 +15,69 @@ use super::{
 };
 use crate::exit::bring_back;
 
-/// How long an unreachable server is tried: every call of the agent waits for this.
+/// How long an unreachable server is retried. Every call of the agent waits for this.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(10);
-/// One long poll while a person is waited for.
+/// The length of one long poll while a person decides.
 const HOLD: Duration = Duration::from_secs(20);
-/// An answer without news sooner than this was not waited for.
+/// An answer without news that comes sooner than this means the server did not wait.
 const HASTE: Duration = Duration::from_millis(250);
-/// Calls that look the same in one turn, with an agent that has no ids for them.
+/// Most equal calls in one turn, for an agent without call ids.
 const REPEATS: u32 = 200;
 
 /// How long to wait for what.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// For a server that does not answer.
     pub(super) give_up: Duration,
     /// For a person.
     pub(super) wait: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     pub(super) fn new(wait: Duration, give_up: Option<Duration>) -> Self {
         Self { give_up: give_up.map_or(GIVE_UP, |sooner| sooner.min(GIVE_UP)), wait }
     }
 }
 
-/// One call, and everything needed to ask for it.
+/// One call, with everything needed to ask for it.
 pub(super) struct Asker<'a> {
     pub(super) client: Client,
     pub(super) call: &'a Call,
     pub(super) options: &'a Options,
     pub(super) mode: Mode,
     pub(super) memory: &'a Memory,
-    pub(super) patience: Patience,
+    pub(super) patience: Timeouts,
     pub(super) defer: bool,
-    /// The agent as it runs now, if calls may run confined.
+    /// The running agent, if calls may run confined.
     pub(super) confiner: Option<&'a Confiner>,
-    /// The agent asked for a run without confinement: it is handed the command alone.
+    /// The agent asked for a run without confinement: it gets only the command.
     pub(super) free: bool,
 }
 
-/// How a request came to its end for us.
-pub(super) enum Ended {
+/// How the wait for a request ended.
+pub(super) enum WaitOutcome {
     /// It is no longer pending.
     Decided(Box<Record>),
     /// Time is up.
     TimeUp,
-    /// Nobody waits for the answer.
+    /// The agent no longer waits for the answer.
     Gone(&'static str),
 }
 
-/// The variable with the file that `placet doctor --prove` waits for requests in.
+/// The variable with the file in which `placet doctor --prove` looks for requests.
 pub(crate) const DOCTOR: &str = "PLACET_DOCTOR";
 
-/// Says to a doctor who started the agent what was asked. An agent may not list requests, and reads its own by id.
+/// Tells a doctor that started the agent which request was made, because an agent can read requests only by id.
 pub(super) fn tell_doctor(id: RequestId) {
     let Some(file) = std::env::var_os(DOCTOR) else { return };
-    // One that is there already: nothing else is made or changed by this.
+    // Only an existing file: nothing else is created or changed.
     if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(file) {
         let _ = std::io::Write::write_all(&mut file, format!("{id}\n").as_bytes());
     }
 }
 
 impl Asker<'_> {
-    /// The answer; the error is a sentence that says why there is none.
+    /// The answer. The error is a sentence that says why there is none.
     pub(super) async fn answer(&self) -> Result<Answer, String> {
         let asking = self.call.asking(self.options);
         match questions(&asking, self.call) {
@@ -94,7 +94,7 @@ impl Asker<'_> {
         let mut occurrence = if self.call.call_id.is_some() { 0 } else { self.memory.occurrence(self.call) };
         let asked = loop {
             let asked = self.create(&create, asking.key(occurrence), Some(&claimant)).await?;
-            // Without an id, what is over is an earlier call that looked the same; this one is new.
+            // Without an id, a finished request belongs to an earlier equal call. This one is new.
             let over = !matches!(asked.state, State::Pending | State::Approved | State::Denied)
                 && asked.permit.is_none();
             if !over || self.call.call_id.is_some() {
@@ -113,7 +113,7 @@ impl Asker<'_> {
         answer
     }
 
-    /// Asks, and gives a server that does not answer up soon.
+    /// Asks, and soon gives up on a server that does not answer.
     async fn create(
         &self,
         create: &Create,
@@ -131,15 +131,15 @@ impl Asker<'_> {
         Ok(asked)
     }
 
-    /// From a request to an answer.
+    /// The answer for a request.
     async fn settle(&self, asked: Record, deadline: Instant, claimant: &Claimant) -> Result<Answer, String> {
         let (id, waited) = (asked.id, asked.state == State::Pending);
         let decided = if waited {
             self.remember(id, None, self.call.same());
             match self.wait(id, deadline).await {
-                Ok(Ended::Decided(record)) => *record,
-                Ok(Ended::TimeUp) => return Ok(self.time_up(id).await),
-                Ok(Ended::Gone(why)) => {
+                Ok(WaitOutcome::Decided(record)) => *record,
+                Ok(WaitOutcome::TimeUp) => return Ok(self.time_up(id).await),
+                Ok(WaitOutcome::Gone(why)) => {
                     self.withdraw(id, why).await;
                     let relayed = self.mode == Mode::Relay;
                     return Ok(if relayed {
@@ -149,7 +149,7 @@ impl Asker<'_> {
                     });
                 }
                 Err(reason) => {
-                    // Whether this arrives or not: nothing was claimed, and nothing will be.
+                    // If this does not arrive: nothing was claimed, and nothing will be.
                     self.withdraw(id, "the hook gave up waiting").await;
                     return Err(reason);
                 }
@@ -158,7 +158,7 @@ impl Asker<'_> {
             asked
         };
         let answer = self.decided(&decided, claimant).await;
-        // A note of ours, and not one that an earlier hook of the same call left for its report.
+        // Our own note, not one that an earlier hook of the same call left for its report.
         if waited && !matches!(answer, Ok(Answer::Allow(_))) {
             self.memory.forget(id);
         }
@@ -191,7 +191,7 @@ impl Asker<'_> {
             State::Cancelled if self.mode == Mode::Relay => return Ok(Answer::Pass(None)),
             _ => return Ok(refusal(record)),
         };
-        let approved = Approved::check(self.call, record, Some(&permit), &arguments, digest)?;
+        let approved = ApprovedCall::check(self.call, record, Some(&permit), &arguments, digest)?;
         if approved.edited() && !self.confiner.is_some_and(Confiner::takes_edits) {
             let report = Report::failed("not run: approved with changes that the agent may drop");
             let _ = self.soon(self.impatient().report(record.id, &Permit::from(permit), &report)).await;
@@ -215,7 +215,8 @@ impl Asker<'_> {
         Ok(Answer::Allow(approved))
     }
 
-    /// A call that is allowed confined: claimed as one who can do that, and handed over as a run of `placet run`.
+    /// A call that is allowed confined: claimed as a caller that can confine, and handed over as a run of `placet
+    /// run`.
     async fn confined(&self, record: &Record, claimant: &Claimant) -> Result<Answer, String> {
         let confiner = self.confiner.ok_or("it is allowed confined, and this hook runs nothing confined")?;
         let claimed = self.soon(self.impatient().claim_confined(record.id, claimant)).await?;
@@ -234,7 +235,7 @@ impl Asker<'_> {
                 ));
             }
         };
-        let approved = Approved::check_confined(
+        let approved = ApprovedCall::check_confined(
             self.call,
             record,
             Some(permit),
@@ -247,7 +248,7 @@ impl Asker<'_> {
         Ok(Answer::Allow(approved))
     }
 
-    /// Nobody decided while we could wait.
+    /// There was no decision while we could wait.
     async fn time_up(&self, id: RequestId) -> Answer {
         if self.defer {
             return Answer::Defer;
@@ -263,19 +264,19 @@ impl Asker<'_> {
     }
 
     /// Waits until it is no longer pending.
-    pub(super) async fn wait(&self, id: RequestId, deadline: Instant) -> Result<Ended, String> {
+    pub(super) async fn wait(&self, id: RequestId, deadline: Instant) -> Result<WaitOutcome, String> {
         let client = self.impatient();
         let gone = gone();
         tokio::pin!(gone);
         loop {
             let (now, began) = (deadline.saturating_duration_since(Instant::now()), Instant::now());
             if now.is_zero() {
-                return Ok(Ended::TimeUp);
+                return Ok(WaitOutcome::TimeUp);
             }
             let hold = now.min(HOLD);
             let record = tokio::select! {
-                why = &mut gone => return Ok(Ended::Gone(why)),
-                // The hold is the server's; what comes on top is a server that went silent.
+                why = &mut gone => return Ok(WaitOutcome::Gone(why)),
+                // The server holds the call. More time than that means a silent server.
                 got = timeout(hold + self.patience.give_up, client.get_after(id, Some(hold), None)) => match got {
                     Ok(Ok(record)) => record,
                     Ok(Err(error)) => return Err(explained(&error)),
@@ -286,7 +287,7 @@ impl Asker<'_> {
                 return Err("the server answered about another request".to_owned());
             }
             if record.state != State::Pending {
-                return Ok(Ended::Decided(Box::new(record)));
+                return Ok(WaitOutcome::Decided(Box::new(record)));
             }
             if began.elapsed() < HASTE {
                 tokio::time::sleep(HASTE).await;
@@ -294,12 +295,12 @@ impl Asker<'_> {
         }
     }
 
-    /// Asks a person one question after the other.
+    /// Asks a person all questions of a call.
     async fn ask_person(&self, questions: &[Question]) -> Result<Answer, String> {
         let asking = self.call.asking(self.options);
         let deadline = Instant::now() + self.patience.wait;
         let occurrence = if self.call.call_id.is_some() { 0 } else { self.memory.occurrence(self.call) };
-        // All at once, so that the person sees them together; then the answers in order.
+        // All at once, so that the person sees them together. Then the answers in order.
         let mut asked = Vec::new();
         for (number, question) in questions.iter().enumerate() {
             let key = format!("{}-{number}", asking.key(occurrence));
@@ -309,9 +310,9 @@ impl Asker<'_> {
         for (question, record) in questions.iter().zip(&asked) {
             let record = match record.state {
                 State::Pending => match self.wait(record.id, deadline).await? {
-                    Ended::Decided(record) => *record,
-                    Ended::TimeUp if self.defer => return Ok(Answer::Defer),
-                    Ended::TimeUp | Ended::Gone(_) => {
+                    WaitOutcome::Decided(record) => *record,
+                    WaitOutcome::TimeUp if self.defer => return Ok(Answer::Defer),
+                    WaitOutcome::TimeUp | WaitOutcome::Gone(_) => {
                         for record in &asked {
                             self.withdraw(record.id, "nobody answered in time").await;
                         }
@@ -357,7 +358,7 @@ impl Asker<'_> {
     async fn withdraw(&self, id: RequestId, reason: &str) {
         self.memory.forget(id);
         let client = self.client.clone().with_outage_budget(Duration::from_secs(1));
-        // Too late or not possible: it expires by itself, and nothing is claimed.
+        // Too late or not possible: the request will expire, and nothing is claimed.
         let _ = timeout(Duration::from_secs(3), client.cancel(id, Some(reason))).await;
     }
 
@@ -425,8 +426,8 @@ mod tests {
     fn an_unreachable_server_is_given_up_within_ten_seconds_whatever_is_asked_for() {
         assert_eq!(GIVE_UP, Duration::from_secs(10));
         let wait = Duration::from_mins(9);
-        assert_eq!(Patience::new(wait, None).give_up, GIVE_UP);
-        assert_eq!(Patience::new(wait, Some(Duration::from_hours(1))).give_up, GIVE_UP);
-        assert_eq!(Patience::new(wait, Some(Duration::from_secs(1))).give_up, Duration::from_secs(1));
+        assert_eq!(Timeouts::new(wait, None).give_up, GIVE_UP);
+        assert_eq!(Timeouts::new(wait, Some(Duration::from_hours(1))).give_up, GIVE_UP);
+        assert_eq!(Timeouts::new(wait, Some(Duration::from_secs(1))).give_up, Duration::from_secs(1));
     }
 }

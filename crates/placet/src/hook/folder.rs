@@ -1,6 +1,6 @@
-//! "Let NAME work in DIR?": with a hook for every project, the first call in a folder that nobody opened asks that first.
+//! "Let NAME work in DIR?": with a hook for every project, the first call in a closed folder asks this first.
 //!
-//! The server writes the words, and opens the folder if the owner of the agent says yes. Whatever comes of it, the call itself is
+//! The server writes the text, and opens the folder if the agent's owner approves. In any case the call itself is
 //! judged afterwards like any other.
 
 use std::{
@@ -18,21 +18,21 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    ask::{Asker, Ended, explained, tell_doctor},
+    ask::{Asker, WaitOutcome, explained, tell_doctor},
     memory,
 };
 
-/// A folder that was asked about is not asked about again within this: it is open, or somebody said no, or nobody answered.
+/// How long the same folder is not asked about again: it is open, denied, or there was no answer.
 const SETTLED: Duration = Duration::from_hours(1);
-/// How long the question stands. A yes that comes after the call was judged counts for the next one.
+/// How long the question is open. An approval after the call was judged counts for the next call.
 const STANDS: &str = "1h";
-/// Where it is kept which folders were asked about.
+/// Where the asked folders are recorded.
 const FOLDERS: &str = "folders";
-/// Folders that do not last, or in which everybody can write.
+/// Folders that do not last, or that everybody can write to.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// So many files of a call are looked at for the repositories they lie in.
+/// Most files of a call whose repositories are looked up.
 const PATHS: usize = 20;
-/// So many entries of a folder are looked through for data of Placet.
+/// Most entries of a folder that are searched for data of Placet.
 const ENTRIES: usize = 2_000;
 
 /// A folder that may have to be asked about.
@@ -43,14 +43,14 @@ pub(super) struct Folder {
     note: PathBuf,
 }
 
-/// Folders that no question is about, as they are on this machine.
-struct Never {
+/// Folders on this machine that are never asked about.
+struct ExcludedFolders {
     home: PathBuf,
     state: PathBuf,
     temporary: Vec<PathBuf>,
 }
 
-impl Never {
+impl ExcludedFolders {
     fn here() -> Option<Self> {
         let real = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
         let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)?;
@@ -68,7 +68,7 @@ impl Never {
     }
 }
 
-/// Whether the data of a server lie in it.
+/// Whether a server's data is in it.
 fn holds_data(folder: &Path) -> bool {
     let is_data = |folder: &Path| folder.join("placet.lock").exists() || folder.ends_with("placet-data");
     let Ok(entries) = fs::read_dir(folder) else { return true };
@@ -76,16 +76,16 @@ fn holds_data(folder: &Path) -> bool {
         || entries.filter_map(Result::ok).take(ENTRIES).any(|entry| is_data(&entry.path()))
 }
 
-/// The folder that this call happens in, as the top of its repository, or else a repository that it names a file of. Nothing where all
-/// of them were asked about before. The call's own folder and its paths are resolved already.
+/// The folder of this call, as the top of its repository, or else a repository with one of its files. None if all of
+/// them were asked about before. The call's folder and paths are already resolved.
 pub(super) fn unknown(call: &Call, url: &str) -> Option<Folder> {
-    let never = Never::here()?;
+    let never = ExcludedFolders::here()?;
     let cwd = call.context.get("cwd").and_then(Value::as_str).map(Path::new);
     let paths = call.context.get("paths").and_then(Value::as_object);
     let named = paths.into_iter().flat_map(|paths| paths.values().filter_map(Value::as_str).take(PATHS));
     let mut tops: Vec<PathBuf> = cwd.and_then(top).into_iter().collect();
     for path in named {
-        // What lies in none may be anything, such as a folder of libraries or of settings.
+        // A folder outside of a repository may be anything, such as libraries or settings.
         if let Some(top) = repository(Path::new(path)).filter(|top| !tops.contains(top)) {
             tops.push(top);
         }
@@ -101,13 +101,13 @@ pub(super) fn unknown(call: &Call, url: &str) -> Option<Folder> {
     })
 }
 
-/// The top of the repository that a file lies in, without links. The file itself need not be there yet.
+/// The top of a file's repository, without links. The file need not exist yet.
 fn repository(file: &Path) -> Option<PathBuf> {
     let top = file.ancestors().find(|above| above.join(".git").exists())?;
     fs::canonicalize(top).ok()
 }
 
-/// The top of the repository, without links; outside of one the folder itself.
+/// The top of the repository, without links. Outside of one, the folder itself.
 fn top(folder: &Path) -> Option<PathBuf> {
     let folder = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())?;
     let top = folder.ancestors().find(|above| above.join(".git").exists());
@@ -117,7 +117,7 @@ fn top(folder: &Path) -> Option<PathBuf> {
 impl Folder {
     fn question(&self) -> Create {
         let mut create = Create::new(Kind::Confirmation, "folders".to_owned());
-        // The server puts its own words in the place of these.
+        // The server replaces these with its own text.
         create.message = Some(format!("Let this agent work in {}?", self.path));
         create.context = Some(Map::from_iter([
             ("cwd".to_owned(), json!(self.path)),
@@ -127,7 +127,7 @@ impl Folder {
         create
     }
 
-    /// Keeps that it was asked about. If that fails, the next call asks again, and finds the same question.
+    /// Records that it was asked about. If that fails, the next call asks again and finds the same question.
     fn settled(&self) {
         let Some(folder) = self.note.parent() else { return };
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -136,15 +136,15 @@ impl Folder {
 }
 
 impl Asker<'_> {
-    /// Asks whether the agent may work in this folder, and waits for at most half of the time that there is. An error is a sentence
-    /// that says why the call cannot go on.
+    /// Asks whether the agent may work in this folder, and waits for at most half of the available time. The error
+    /// says why the call cannot go on.
     pub(super) async fn ask_folder(&mut self, folder: &Folder) -> Result<(), String> {
         let began = Instant::now();
         let options = CreateOptions { resolved: true, ..CreateOptions::default() };
         let asked = match self.soon_raw(self.impatient().create(&folder.question(), options)).await {
             Ok(asked) => asked,
             Err(Error::Problem(problem)) => {
-                // Open already, or none that can be opened. Everything else is said of the call itself.
+                // Already open, or a folder that cannot be opened. Other errors are about the call itself.
                 if problem.status == 422 {
                     folder.settled();
                 }
@@ -154,7 +154,7 @@ impl Asker<'_> {
         };
         tell_doctor(asked.id);
         if asked.state == State::Pending
-            && let Ended::Gone(why) = self.wait(asked.id, began + self.patience.wait / 2).await?
+            && let WaitOutcome::Gone(why) = self.wait(asked.id, began + self.patience.wait / 2).await?
         {
             return Err(why.to_owned());
         }
@@ -170,9 +170,9 @@ mod tests {
 
     use super::*;
 
-    fn never(top: &Path) -> Never {
+    fn never(top: &Path) -> ExcludedFolders {
         let of = |name: &str| top.join(name);
-        Never { home: of("home/ann"), state: of("home/ann/state"), temporary: vec![of("tmp")] }
+        ExcludedFolders { home: of("home/ann"), state: of("home/ann/state"), temporary: vec![of("tmp")] }
     }
 
     #[test]

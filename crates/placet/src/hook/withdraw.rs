@@ -1,9 +1,9 @@
-//! After the fact: reporting what became of a call, and taking back what was answered elsewhere.
+//! After a call: reports its result, and cancels requests that were answered elsewhere.
 
 use std::time::Duration;
 
 use placet_client::{Client, Permit, Report};
-use placet_hooks::{Output, Ran};
+use placet_hooks::{FinishedCall, Output};
 
 use super::{
     confine::learn,
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::run::marks::{Marks, Trace};
 
-/// Nobody should wait long for this.
+/// The timeout: this must be quick.
 const OUTAGE: Duration = Duration::from_secs(3);
 
-/// A call ran: its outcome is reported, or, if a person at the terminal allowed it, the question is taken back.
-pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
+/// A call ran. Reports its result, or cancels the request if the person at the terminal allowed the call.
+pub(super) async fn ran(client: &Client, memory: &Memory, ran: &FinishedCall) -> Output {
     let notes = memory.notes();
     let by_id = |note: &&Note| note.call_id.is_some() && note.call_id == ran.call_id;
     let same = ran.same();
@@ -35,7 +35,7 @@ pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
         if ran.worked { Report::succeeded() } else { Report::failed("the agent says that it failed") };
     report.unconfined = note.mark.as_ref().is_some_and(|mark| !ran_as_handed(mark));
     if report.unconfined {
-        report.note = Some("allowed confined, and nothing shows that it ran so".to_owned());
+        report.note = Some("allowed confined, and there is no proof that it ran confined".to_owned());
     }
     if let Some(command) = note.mark.as_ref().and_then(|mark| mark.command.as_ref()) {
         memory.attempted(command, note.request);
@@ -46,7 +46,7 @@ pub(super) async fn ran(client: &Client, memory: &Memory, ran: &Ran) -> Output {
     }
 }
 
-/// Whether the agent ran what it was handed, as far as that matters: a trial only shows it.
+/// Whether the agent ran the command it got, as far as that matters: a trial only tests it.
 fn ran_as_handed(mark: &Mark) -> bool {
     let trace = Marks::at(&mark.folder).trace(&mark.name);
     if mark.trial || trace != Trace::Taken {
@@ -55,7 +55,7 @@ fn ran_as_handed(mark: &Mark) -> bool {
     mark.trial || trace == Trace::Taken
 }
 
-/// The turn is over: nobody waits for what was asked beside the person at the terminal.
+/// The turn is over: requests in relay mode are no longer needed.
 pub(super) async fn stopped(client: &Client, memory: &Memory) -> Output {
     let client = client.clone().with_outage_budget(OUTAGE);
     let mut output = Output::default();

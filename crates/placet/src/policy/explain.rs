@@ -1,9 +1,9 @@
-//! `placet policy explain`: which rules match a request and why, in a table; with a file also without a server.
+//! `placet policy explain`: a table of the rules that match a request, and why. With a file also without a server.
 
 use std::{fs, path::Path};
 
 use anstyle::Style;
-use placet_client::{ExplainAnswer, Explained, RuleSaid};
+use placet_client::{CallExplanation, ExplainAnswer, RuleResult};
 use placet_core::{Create, Effect, HOOK_PROGRAM, Kind, Limits, show};
 use placet_policy::{Call, Claims, Place};
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use crate::{
     verbs::{Context, find, object_argument},
 };
 
-/// The agent of a call that nobody made, where none is named.
+/// The agent of a call that does not exist, if none is named.
 const NOBODY: &str = "nobody";
 
 /// Explains one request.
@@ -62,7 +62,7 @@ pub(super) async fn run(global: &Global, args: ExplainArgs) -> anyhow::Result<u8
         let which = match (index, answer.request.is_some(), &args.file) {
             (0, _, None) => "by the policy in force",
             (0, _, Some(_)) => "by this policy",
-            _ => "by the policy it came under",
+            _ => "by the request's own policy",
         };
         for line in lines(explained, which, args.all) {
             output::line(&line)?;
@@ -71,7 +71,7 @@ pub(super) async fn run(global: &Global, args: ExplainArgs) -> anyhow::Result<u8
     Ok(0)
 }
 
-/// The request that nobody made.
+/// The request that does not exist.
 fn create(args: &ExplainArgs) -> anyhow::Result<Create> {
     if let Some(text) = &args.body {
         let mut body = object_argument("--body", text)?;
@@ -89,7 +89,7 @@ fn create(args: &ExplainArgs) -> anyhow::Result<Create> {
     Ok(create)
 }
 
-/// What a file says of it, with nobody else asked. In a folder it is asked as the hook program asks, and the folder is open.
+/// The outcome of a file alone. With a folder it is asked as the hook program asks, and the folder is open.
 fn offline(
     source: &Source,
     mut create: Create,
@@ -139,8 +139,8 @@ fn effect_style(effect: Effect) -> Style {
     }
 }
 
-/// One policy's word, with its reasons and rules.
-fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
+/// The outcome of one policy, with its reasons and rules.
+fn lines(explained: &CallExplanation, which: &str, all: bool) -> Vec<String> {
     let outcome = &explained.outcome;
     let effect = paint(effect_style(outcome.effect), outcome.effect.as_str());
     let mut lines = vec![format!("{effect} {which}: rule {}, risk {}", safe(&outcome.rule), outcome.risk)];
@@ -183,7 +183,7 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
     }
     fact("policy", safe(&explained.policy));
     let Some(explanation) = &explained.explanation else { return lines };
-    let shown: Vec<&RuleSaid> = explanation.rules.iter().filter(|rule| all || speaks(rule)).collect();
+    let shown: Vec<&RuleResult> = explanation.rules.iter().filter(|rule| all || speaks(rule)).collect();
     let hidden = explanation.rules.len() - shown.len();
     if !shown.is_empty() {
         lines.push(String::new());
@@ -204,12 +204,12 @@ fn lines(explained: &Explained, which: &str, all: bool) -> Vec<String> {
     lines
 }
 
-/// Whether a rule has something to say: it matched, could not tell, or was about this very tool and still did not match.
-fn speaks(rule: &RuleSaid) -> bool {
+/// Whether a rule is worth showing: it matched, could not decide, or is about this very tool and did not match.
+fn speaks(rule: &RuleResult) -> bool {
     rule.said != "not_matched" || !matches!(rule.by.as_str(), "tool" | "server" | "kind")
 }
 
-fn rules(rules: &[&RuleSaid]) -> Vec<String> {
+fn rules(rules: &[&RuleResult]) -> Vec<String> {
     let rows: Vec<_> = rules
         .iter()
         .map(|rule| {

@@ -1,9 +1,10 @@
-//! `placet policy simulate`: what a candidate would have done with everything on record, the dangerous part first.
+//! `placet policy simulate`: what a candidate would have done with all requests on record, the dangerous changes
+//! first.
 
 use std::{io::IsTerminal as _, sync::Arc};
 
 use anyhow::Context as _;
-use placet_client::{Change, Example, Simulating, Simulation};
+use placet_client::{Change, Example, Simulation, SimulationProgress};
 use placet_core::{Actor, Confine, Effect};
 use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_store::{Location, Options, Store};
@@ -18,10 +19,10 @@ use crate::{
 
 /// The change is dangerous.
 const DANGEROUS: u8 = 3;
-/// So many examples of each change are shown; `--json` has them all.
+/// The number of examples of each change. `--json` has them all.
 const SHOWN: usize = 5;
 
-/// Simulates, tells, and gives the exit code for CI.
+/// Simulates, prints the result, and returns the exit code for CI.
 pub(super) async fn run(global: &Global, args: SimulateArgs) -> anyhow::Result<u8> {
     let source = Source::read(&args.file)?;
     source.parse()?;
@@ -49,11 +50,11 @@ pub(super) async fn run(global: &Global, args: SimulateArgs) -> anyhow::Result<u
     Ok(if failed(&simulation, args.fail_on) { DANGEROUS } else { 0 })
 }
 
-fn show(progress: &mut Progress, at: Simulating) {
+fn show(progress: &mut Progress, at: SimulationProgress) {
     progress.at(at.done, at.of, &format!("{} requests", at.requests));
 }
 
-/// On a copy, so that a running server is not disturbed and nothing of the original can change.
+/// On a copy, so that a running server is not disturbed and the original cannot change.
 async fn offline(location: &Location, policy: &str, progress: &mut Progress) -> anyhow::Result<Simulation> {
     let folder =
         tempfile::Builder::new().prefix("placet-simulate-").tempdir().context("no temporary folder")?;
@@ -65,7 +66,7 @@ async fn offline(location: &Location, policy: &str, progress: &mut Progress) -> 
     let gate = Gate::start(store, Arc::new(SystemEntropy), Settings::default()).await?;
     let report = gate
         .simulate(&Actor::system(), policy, |at| {
-            show(progress, Simulating { done: at.done, of: at.of, requests: at.requests });
+            show(progress, SimulationProgress { done: at.done, of: at.of, requests: at.requests });
         })
         .await;
     gate.close().await;
@@ -73,7 +74,7 @@ async fn offline(location: &Location, policy: &str, progress: &mut Progress) -> 
     serde_json::from_value(report).context("the report cannot be read")
 }
 
-/// Whether the change is of the kind that must not pass.
+/// Whether the change is of the kind that `--fail-on` forbids.
 fn failed(simulation: &Simulation, fail_on: FailOn) -> bool {
     let denied = simulation.denied_now_allowed_count > 0;
     match fail_on {
@@ -83,7 +84,7 @@ fn failed(simulation: &Simulation, fail_on: FailOn) -> bool {
     }
 }
 
-/// For people: what is dangerous, what changes, what it saves.
+/// For people: the dangerous changes, the other changes, the time saved.
 pub(super) fn tell(simulation: &Simulation) -> anyhow::Result<()> {
     let denied = simulation.denied_now_allowed_count;
     if denied > 0 {
@@ -117,13 +118,13 @@ pub(super) fn tell(simulation: &Simulation) -> anyhow::Result<()> {
     let minutes = match (simulation.human_minutes_saved, simulation.median_decision_seconds) {
         _ if saved == 0 && added == 0 => String::new(),
         (Some(minutes), Some(median)) => time(minutes, median),
-        _ => "; nobody has decided anything yet, so what that takes is not known".to_owned(),
+        _ => "; there are no decisions yet, so their time is unknown".to_owned(),
     };
     output::line(&format!("prompts: {saved} saved, {added} added{minutes}"))?;
     Ok(())
 }
 
-/// People's time, estimated from how long they took before.
+/// People's time, estimated from their past decisions.
 fn time(minutes: f64, median: f64) -> String {
     let word = if minutes < 0.0 { "more" } else { "fewer" };
     let half = match Duration::try_from_secs_f64(median) {

@@ -1,12 +1,12 @@
-//! What a decision would do, told before it is sent: whether it is enough, what policy says of it, what it makes void.
+//! Shows what a decision would do before it is sent: whether it decides, what policy says, and which votes it voids.
 
-use placet_client::{Decide, Preview, WouldCover};
+use placet_client::{Decide, GrantPreview, Preview};
 use placet_core::{Record, State, show};
 
 use super::Context;
 use crate::output::{self, headline, needs, paint};
 
-/// `--dry-run`: asks the server and says what would happen; nothing is written.
+/// `--dry-run`: asks the server what would happen. Nothing is written.
 pub(super) async fn run(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<u8> {
     let preview = context.client.preview(record.id, decide).await?;
     if context.json {
@@ -62,9 +62,9 @@ pub(crate) fn lines(preview: &Preview) -> Vec<String> {
     lines
 }
 
-/// What a remembered command would have let pass, before it is remembered.
-fn would_cover(would: &WouldCover) -> Vec<String> {
-    let WouldCover { looked_at, covered, denied, examples } = would;
+/// The calls that a remembered command would have let pass, shown before it is remembered.
+fn would_cover(would: &GrantPreview) -> Vec<String> {
+    let GrantPreview { looked_at, covered, denied, examples } = would;
     let mut lines = vec![format!("  of the last {looked_at} calls it would have let {covered} pass")];
     if *denied > 0 {
         let warning = format!("  {denied} of them were denied by a person");

@@ -1,8 +1,8 @@
-//! `placet request`: ask from a shell, wait for people, print what may be run.
+//! `placet request`: creates a request from a shell, waits for people, and prints what may run.
 
 use std::time::Duration;
 
-use placet_client::{Claimed, Client, CreateOptions, Error};
+use placet_client::{ClaimedPermit, Client, CreateOptions, Error};
 use placet_core::{Create, Kind, Record, State, show};
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,10 @@ use crate::{
     output::{self, json_line, oneline, paint, short, until},
 };
 
-/// How long a server may be away while a person is being waited for.
+/// How long a server may be away while a person decides.
 const OUTAGE: Duration = Duration::from_mins(1);
 
-/// How long the last look may take when the wait is over.
+/// The timeout of the last read, after the wait.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// Asks, waits, prints.
@@ -49,7 +49,7 @@ pub(crate) async fn run(context: &Context, args: RequestArgs) -> anyhow::Result<
     Ok(0)
 }
 
-/// There is no permit in this process, so nothing may run here and no arguments are printed.
+/// This process has no permit, so nothing may run and no arguments are printed.
 fn no_permit(context: &Context, record: &Record) -> anyhow::Result<u8> {
     let why = match record.state {
         State::Claimed | State::Succeeded | State::Failed | State::Unknown => {
@@ -77,12 +77,12 @@ fn no_permit(context: &Context, record: &Record) -> anyhow::Result<u8> {
     })
 }
 
-/// The decision, or the request as it stands when the wait ends.
+/// The decision, or the request as it is at the end of the wait.
 async fn wait(client: &Client, asked: &Record, within: Option<Duration>) -> Result<Record, Error> {
     match client.wait_decided(asked.id, within).await {
         Err(Error::Timeout { id, .. }) => match tokio::time::timeout(LAST_LOOK, client.get(id)).await {
             Ok(seen) => seen,
-            // Nothing newer can be had. What was last known is that it waits, which lets nothing run.
+            // Nothing newer is available. The last known state is pending, so nothing runs.
             Err(_) => Ok(asked.clone()),
         },
         other => other,
@@ -180,7 +180,7 @@ async fn interrupted(context: &Context, record: &Record, cancel: bool) -> anyhow
     Ok(exit::INTERRUPTED)
 }
 
-fn print_claimed(context: &Context, record: &Record, claimed: &Claimed) -> anyhow::Result<()> {
+fn print_claimed(context: &Context, record: &Record, claimed: &ClaimedPermit) -> anyhow::Result<()> {
     if context.json {
         output::json(&json!({
             "record": record, "permit": claimed.permit, "arguments": claimed.arguments,
@@ -204,7 +204,7 @@ fn lines(lines: &[(&str, String)]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was decided on and was not used yet: the arguments, the answer, the steps. On one line each, as JSON.
+/// The approved content that was not used yet: arguments, answer or steps. One line each, as JSON.
 fn results(record: &Record) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if !matches!(record.state, State::Approved | State::Answered) {

@@ -22,7 +22,8 @@ use http_body_util::{BodyExt as _, Limited};
 use placet_core::{Actor, Record, ReportStatus, RequestId, State as Life, door};
 use placet_gate::{GateError, Idempotency, Until};
 use placet_hooks::{
-    Agent, Answer, Approved, Call, Incoming, LARGEST, Mode, Options, Output, Ran, blocked, read, render,
+    Agent, Answer, ApprovedCall, Call, FinishedCall, HookMessage, LARGEST, Mode, Options, Output, blocked,
+    read, render,
 };
 use placet_ledger::canonical;
 use serde::Deserialize;
@@ -81,15 +82,15 @@ async fn claude_code(AxumState(state): AxumState<State>, request: Request<Body>)
     };
     match read(AGENT, None, &bytes) {
         Err(fault) => said(&blocked(AGENT, None, mode, &format!("Placet: {fault}"))),
-        Ok(Incoming::Asks(call)) => later(async move {
+        Ok(HookMessage::Asks(call)) => later(async move {
             let asking = Asking { state: &state, actor: &actor, call: &call, mode, wait };
             said(&render(&call, mode, &asking.answer().await))
         }),
-        Ok(Incoming::Ran(ran)) => {
+        Ok(HookMessage::Ran(ran)) => {
             reported(&state, &actor, &ran).await;
             said(&Output::default())
         }
-        Ok(Incoming::Stopped { session, .. }) => {
+        Ok(HookMessage::Stopped { session, .. }) => {
             state.hooks.answered(&actor, &session, None);
             said(&Output::default())
         }
@@ -202,7 +203,7 @@ impl Asking<'_> {
         let (record, none) = (self.record(&claimed.request)?, serde_json::Map::new());
         let arguments = claimed.request.effective_arguments().unwrap_or(&none);
         let digest = claimed.request.effective_digest();
-        let approved = Approved::check(call, &record, Some(&claimed.permit), arguments, Some(digest))?;
+        let approved = ApprovedCall::check(call, &record, Some(&claimed.permit), arguments, Some(digest))?;
         state.hooks.remember(actor, call, claimed.request.id, claimed.permit);
         Ok(Answer::Allow(approved))
     }
@@ -269,8 +270,8 @@ impl Running {
     }
 
     /// The person at the terminal was quicker: with one call, or, when the turn is over, with all of the main agent's.
-    fn answered(&self, actor: &Actor, session: &str, ran: Option<&Ran>) {
-        let same = ran.map(Ran::same);
+    fn answered(&self, actor: &Actor, session: &str, ran: Option<&FinishedCall>) {
+        let same = ran.map(FinishedCall::same);
         for asked in &self.lock().asked {
             let this = same.as_ref().map_or(!asked.subagent, |same| asked.same == *same);
             if this && asked.agent == actor.name && asked.session == session {
@@ -292,14 +293,14 @@ impl Running {
         inner.permits.insert(key, (id, permit));
     }
 
-    fn take(&self, actor: &Actor, ran: &Ran) -> Option<(RequestId, String)> {
+    fn take(&self, actor: &Actor, ran: &FinishedCall) -> Option<(RequestId, String)> {
         let key = (actor.name.clone(), ran.session.clone(), ran.call_id.clone()?);
         self.lock().permits.remove(&key)
     }
 }
 
 /// Says what became of a call, if its permit is remembered.
-async fn reported(state: &State, actor: &Actor, ran: &Ran) {
+async fn reported(state: &State, actor: &Actor, ran: &FinishedCall) {
     state.hooks.answered(actor, &ran.session, Some(ran));
     let Some((id, permit)) = state.hooks.take(actor, ran) else { return };
     let status = if ran.worked { ReportStatus::Succeeded } else { ReportStatus::Failed };

@@ -197,9 +197,9 @@ pub(crate) struct WouldHave {
     examples: Vec<String>,
 }
 
-impl From<placet_gate::WouldCover> for WouldHave {
-    fn from(would: placet_gate::WouldCover) -> Self {
-        let placet_gate::WouldCover { looked_at, covered, denied, examples } = would;
+impl From<placet_gate::GrantPreview> for WouldHave {
+    fn from(would: placet_gate::GrantPreview) -> Self {
+        let placet_gate::GrantPreview { looked_at, covered, denied, examples } = would;
         Self { looked_at, covered, denied, examples }
     }
 }

@@ -3,7 +3,7 @@
 use axum::{extract::State as AxumState, response::Response};
 use http::{HeaderMap, StatusCode};
 use placet_core::{Confine, Digest, Record, ReportStatus, RequestId, Time};
-use placet_gate::Ran;
+use placet_gate::RunReport;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -114,7 +114,7 @@ pub(crate) async fn report(
     if note.as_ref().is_some_and(|note| note.len() > 8_192) {
         return Err(Problem::unprocessable("invalid", "/note", "longer than 8192 bytes"));
     }
-    let ran = Ran { status, result_digest, note, unconfined };
+    let ran = RunReport { status, result_digest, note, unconfined };
     let reported = state.gate.report_run(&call.actor, id.get()?, &permit, ran, call.idempotency).await;
     let request = reported.map_err(|error| refuse(&state, error))?;
     Ok(record(&state, &call.actor, StatusCode::OK, &request))

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use placet_core::{Actor, Create, Record, RequestId, Time};
-use placet_gate::{Checked, Explained, PolicyVersion, PolicyView, Put, Shadow};
+use placet_gate::{CallExplanation, CheckedPolicy, PolicyPut, PolicyVersion, PolicyView, Shadow};
 use placet_ledger::ijson::{self, Limits};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json as value};
@@ -248,7 +248,7 @@ pub(crate) async fn put(
     let expected = call.expected.or(expected);
     let source = source.as_deref().unwrap_or("api");
     let put = state.gate.put_policy(&call.actor, &policy, source, expected.as_deref()).await;
-    let Put { hash, changed, warnings, findings } = put.map_err(|error| refuse(&state, error))?;
+    let PolicyPut { hash, changed, warnings, findings } = put.map_err(|error| refuse(&state, error))?;
     let (warnings, findings) = (plain(&warnings), plain(&findings));
     Ok(json(StatusCode::OK, &CheckedRecord { hash, name: None, changed: Some(changed), warnings, findings }))
 }
@@ -260,7 +260,7 @@ pub(crate) async fn put(
 ))]
 pub(crate) async fn check(AxumState(state): AxumState<State>, call: PolicyCall) -> Result<Response, Problem> {
     let checked = state.gate.check_policy(&call.actor, &call.body.policy).await;
-    let Checked { hash, name, warnings, findings } = checked.map_err(|error| refuse(&state, error))?;
+    let CheckedPolicy { hash, name, warnings, findings } = checked.map_err(|error| refuse(&state, error))?;
     let (warnings, findings) = (plain(&warnings), plain(&findings));
     Ok(json(StatusCode::OK, &CheckedRecord { hash, name, changed: None, warnings, findings }))
 }
@@ -366,8 +366,8 @@ pub(crate) struct ExplainedRecord {
     explanation: Option<Value>,
 }
 
-impl From<Explained> for ExplainedRecord {
-    fn from(explained: Explained) -> Self {
+impl From<CallExplanation> for ExplainedRecord {
+    fn from(explained: CallExplanation) -> Self {
         Self {
             policy: explained.policy,
             outcome: plain(&explained.outcome),

@@ -11,7 +11,7 @@ use http::StatusCode;
 use placet_core::{
     Actor, Create, HOOK_PROGRAM, Record, Refusal, Request, RequestId, Risk, Row, State as Life, Time, WeakKey,
 };
-use placet_gate::{Filter, GateError, Order, Until, Waiting, planted};
+use placet_gate::{Filter, GateError, Order, Until, WaitState, planted};
 use placet_ledger::canonical_string;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -77,7 +77,7 @@ pub(crate) async fn create(
     // Not held while parked.
     drop(request);
     match state.gate.park(&actor, id, Until::Decided, wait).await {
-        Ok(Waiting::Parked(parked)) => Ok(later(async move {
+        Ok(WaitState::Parked(parked)) => Ok(later(async move {
             let woken = parked.await;
             let rest = async {
                 let waiting = state.gate.settle(&actor, woken).await;
@@ -179,12 +179,12 @@ async fn waited(
     state: &State,
     actor: &Actor,
     id: RequestId,
-    mut waiting: Result<Waiting, GateError>,
+    mut waiting: Result<WaitState, GateError>,
 ) -> Result<Arc<Request>, GateError> {
     let waited = loop {
         match waiting {
-            Ok(Waiting::Over(waited)) => break Ok(waited.request),
-            Ok(Waiting::Parked(parked)) => waiting = state.gate.settle(actor, parked.await).await,
+            Ok(WaitState::Over(waited)) => break Ok(waited.request),
+            Ok(WaitState::Parked(parked)) => waiting = state.gate.settle(actor, parked.await).await,
             Err(error) => break Err(error),
         }
     };
@@ -229,7 +229,7 @@ pub(crate) async fn get(
     };
     let wait = duration(wait, state.settings.wait_max)?;
     match state.gate.park(&actor, id, until, wait).await {
-        Ok(Waiting::Parked(parked)) => Ok(later(async move {
+        Ok(WaitState::Parked(parked)) => Ok(later(async move {
             let woken = parked.await;
             let rest = async {
                 let waiting = state.gate.settle(&actor, woken).await;
@@ -247,7 +247,7 @@ async fn read(
     state: &State,
     actor: &Actor,
     id: RequestId,
-    waiting: Result<Waiting, GateError>,
+    waiting: Result<WaitState, GateError>,
 ) -> Result<Response, Problem> {
     let request = waited(state, actor, id, waiting).await.map_err(|error| refuse(state, error))?;
     detail(state, actor, &request).await

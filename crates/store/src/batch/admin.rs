@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use placet_core::{
-    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, Expire, GrantKey, KeyId,
-    Request, Revoke, Role, State, Written,
+    Actor, AdminCommand, AdminEvent, AdminRefusal, Auth, Cancel, Command, Event, EventPayload, Expire,
+    GrantKey, KeyId, Request, Revoke, Role, State,
 };
 use placet_ledger::Data;
 
@@ -237,7 +237,7 @@ impl Batch {
             };
             let id = request.id;
             self.slots.insert(id, Slot { request: request.clone(), new: false, dirty: false });
-            self.change(Some(request), id, &Actor::system(), event, &Written::Nothing, None)?;
+            self.change(Some(request), id, &Actor::system(), event, &EventPayload::Nothing, None)?;
         }
         Ok(())
     }

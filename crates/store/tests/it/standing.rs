@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use placet_core::{
-    Actor, AdminCommand, AdminRefusal, Command, Decide, DecisionWord, Expected, GrantId, GrantKey, NewGrant,
-    Refusal, Request, Revoke, Role, Scope, State, Submit, TrustOffer, TrustTerms,
+    Actor, AdminCommand, AdminRefusal, Command, Decide, DecisionWord, ExpectedPolicy, GrantId, GrantKey,
+    NewGrant, Refusal, Request, Revoke, Role, Scope, State, Submit, TrustOffer, TrustTerms,
 };
 use placet_ledger::hash;
 use placet_store::{AdminOutcome, Clock as _, CommandUnit, Store, backup, restore, trust_key, verify_file};
@@ -16,7 +16,7 @@ fn named(text: &str) -> String {
     hash("placet/policy/v1", &[text.as_bytes()]).to_string()
 }
 
-fn put(text: &str, expected: Expected) -> AdminCommand {
+fn put(text: &str, expected: ExpectedPolicy) -> AdminCommand {
     AdminCommand::PutPolicy { hash: named(text), text: text.into(), source: "test".to_owned(), expected }
 }
 
@@ -57,7 +57,7 @@ fn remembering(request: &Request, n: u8, uses: u32) -> Command {
 /// A shop with a policy in force, under which `ann` said yes to `bot` in advance.
 pub(crate) async fn granted(backend: Backend, uses: u32) -> (Shop, String) {
     let shop = Shop::open(backend).await;
-    shop.admin(put("version = 1", Expected::BuiltIn)).await;
+    shop.admin(put("version = 1", ExpectedPolicy::BuiltIn)).await;
     let policy = named("version = 1");
     let request = shop.done(&bot("bot"), asked(&shop, &bot("bot"), &policy, |_| {})).await;
     shop.done(&ann(), remembering(&request, 1, uses)).await;
@@ -77,7 +77,7 @@ both! {
         let shop = Shop::open(backend).await;
         assert_eq!(shop.store.directory().policy, None);
         for text in ["one", "two", "one"] {
-            shop.admin(put(text, Expected::Anything)).await;
+            shop.admin(put(text, ExpectedPolicy::Anything)).await;
         }
         let shop = shop.reopen().await;
         assert_eq!(shop.store.directory().policy, Some(named("one")));
@@ -92,8 +92,8 @@ both! {
 
     async fn of_two_who_put_a_policy_made_from_the_same_one_only_the_first_is_heard(backend: Backend) {
         let shop = Shop::open(backend).await;
-        shop.admin(put("base", Expected::BuiltIn)).await;
-        let putting = |text| said(&shop, Actor::system(), put(text, Expected::Hash(named("base"))));
+        shop.admin(put("base", ExpectedPolicy::BuiltIn)).await;
+        let putting = |text| said(&shop, Actor::system(), put(text, ExpectedPolicy::Hash(named("base"))));
         let (left, right) = tokio::join!(putting("left"), putting("right"));
         let answers = [left, right];
         let active = shop.store.directory().policy.clone();
@@ -107,7 +107,7 @@ both! {
         let shop = Shop::open(backend).await;
         let agent = bot("bot");
         let old = asked(&shop, &agent, &named("old"), |_| {});
-        shop.admin(put("new", Expected::Anything)).await;
+        shop.admin(put("new", ExpectedPolicy::Anything)).await;
         let outcome = shop.give(&agent, old, None).await.unwrap();
         assert_eq!((outcome.answer, outcome.request), (Err(Refusal::PolicyChanged), None));
         shop.done(&agent, asked(&shop, &agent, &named("new"), |_| {})).await;
@@ -156,8 +156,8 @@ both! {
         assert_eq!(shop.done(&agent, with_grant(&shop, &policy)).await.state, State::Pending);
         let request = shop.done(&agent, asked(&shop, &agent, &policy, |_| {})).await;
         shop.done(&ann(), remembering(&request, 2, 5)).await;
-        shop.admin(put("another", Expected::Anything)).await;
-        shop.admin(put("version = 1", Expected::Anything)).await;
+        shop.admin(put("another", ExpectedPolicy::Anything)).await;
+        shop.admin(put("version = 1", ExpectedPolicy::Anything)).await;
         let again = asked(&shop, &agent, &policy, |submit| submit.grants = vec![grant_id(2)]);
         assert_eq!(shop.done(&agent, again).await.state, State::Pending, "void is void, also when the old policy is back");
         assert!(shop.store.grants().await.unwrap().is_empty());
@@ -355,7 +355,7 @@ fn a_backup_of_the_format_before_policies_verifies_and_can_be_restored() {
             let store = Arc::new(Store::open(place.options(clock.clone())).await.unwrap());
             let restored = Shop { place, clock, store };
             assert_eq!(restored.read(request.id).await.state, State::Cancelled);
-            restored.admin(put("new", Expected::BuiltIn)).await;
+            restored.admin(put("new", ExpectedPolicy::BuiltIn)).await;
             restored.finish().await;
             shop.finish().await;
         }
@@ -378,7 +378,7 @@ both! {
         let store = Store::open(place.options(clock.clone())).await.unwrap().into();
         let shop = Shop { place, clock, store };
         assert_eq!(shop.read(request.id).await, *request);
-        shop.admin(put("new", Expected::BuiltIn)).await;
+        shop.admin(put("new", ExpectedPolicy::BuiltIn)).await;
         shop.finish().await;
     }
 

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use placet_core::{Role, Voided};
+use placet_core::{Role, VoidedCredential};
 use placet_store::{Filter, Store, backup, restore};
 use placet_testkit::{Backend, FakeClock, Place, both, lay_out_version_0_2};
 
@@ -53,7 +53,7 @@ both! {
         assert_eq!((directory.grants.len(), directory.voided.len()), (2, 0));
         let unbound = |grant: &&Arc<placet_core::Grant>| grant.scope == placet_core::Scope::Exact { bound: false };
         assert_eq!(directory.grants.values().filter(unbound).count(), 1, "it says nothing of a folder");
-        assert!(!directory.voided.contains_key(&Voided::Person("ann".to_owned())));
+        assert!(!directory.voided.contains_key(&VoidedCredential::Person("ann".to_owned())));
         found_by_lists(&store).await;
         store.close().await;
         let after = place.verify().await.unwrap();

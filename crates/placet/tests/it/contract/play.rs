@@ -1,4 +1,4 @@
-//! One scenario on its way: what was begun, what was seen, and the server it happens at.
+//! Plays one scenario: its running holds, its results, and its server.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use placet_client::{
-    Asked, Claimant, Client, CreateOptions, Decide, Error, Gated, ListQuery, OnOutage, RunError,
+    AskOutcome, Claimant, Client, CreateOptions, Decide, Error, Gated, ListQuery, OnOutage, RunError,
 };
 use placet_core::{Create, DecisionWord, Record, RequestId, Role, State};
 use placet_ledger::canonical_string;
@@ -20,10 +20,10 @@ use super::{
     script::{Deciding, Expect, Hold, Keys, OneOrMore, Status, Step, create},
 };
 
-/// How long anything may take that is about to happen. It only ends a failing scenario.
+/// The limit for an expected event. It only ends a failing scenario.
 const SOON: Duration = Duration::from_mins(1);
-/// How long the server may be away, unless a scenario says so. It is longer than every wait here: a refusal that is taken
-/// for an outage and tried again does not end in time.
+/// How long the server may be away by default. Longer than every wait here: a refusal that is mistaken for an outage
+/// would not end in time.
 const OUTAGE: Duration = Duration::from_mins(2);
 
 pub(crate) struct Play {
@@ -36,7 +36,7 @@ pub(crate) struct Play {
     permits: HashMap<String, String>,
 }
 
-/// A hold that goes on in the background.
+/// A hold in the background.
 struct Holding {
     task: JoinSet<Outcome>,
     ran: Arc<Mutex<Vec<Value>>>,
@@ -48,7 +48,7 @@ impl Holding {
     }
 }
 
-/// What the client says of a held call.
+/// The client's result for a held call.
 #[derive(Debug, Default)]
 struct Outcome {
     status: String,
@@ -162,7 +162,7 @@ impl Play {
         self.list(ListQuery::default()).await.into_iter().next().expect("a request")
     }
 
-    /// Waits until exactly so many are pending.
+    /// Waits until exactly this many are pending.
     async fn pending(&self, tool: Option<&str>, count: usize) -> Vec<Record> {
         let query =
             ListQuery { state: Some(State::Pending), tool: tool.map(str::to_owned), ..ListQuery::default() };
@@ -257,8 +257,8 @@ async fn held(
 ) -> Outcome {
     let word = |status: &str| Outcome { status: status.to_owned(), ..Outcome::default() };
     let record = match client.ask_with(&create, options).await {
-        Ok(Asked::Decided(record)) => *record,
-        Ok(Asked::Unreached { .. }) => return word("unreachable"),
+        Ok(AskOutcome::Decided(record)) => *record,
+        Ok(AskOutcome::Unreached { .. }) => return word("unreachable"),
         Err(error) => return word(refusal(&error)),
     };
     let decision = record.decision.clone();
@@ -270,7 +270,7 @@ async fn held(
         Ok(Gated::Ran { .. }) | Err(RunError::Failed { .. } | RunError::Unreported { .. }) => "approved",
         Ok(Gated::Unreached { .. }) => "unreachable",
         Ok(Gated::Refused(record)) => match record.state {
-            // Somebody had the permit, and it is not known here what they did with it.
+            // The permit was claimed before, and its use is unknown here.
             State::Claimed | State::Succeeded | State::Failed | State::Unknown => "unknown",
             state => state.as_str(),
         },
@@ -292,7 +292,7 @@ fn options(keys: Keys) -> CreateOptions {
     CreateOptions { idempotency_key: keys.strong, weak_key: keys.weak, ..CreateOptions::default() }
 }
 
-/// What came of a call, or nothing if it was refused as it should be.
+/// The result of a call. None if it was refused as expected.
 fn unless_refused<T: std::fmt::Debug>(result: Result<T, Error>, refused: Option<String>) -> Option<T> {
     match (result, refused) {
         (Ok(done), None) => Some(done),
@@ -309,7 +309,7 @@ fn form(value: &Value) -> String {
     canonical_string(value).expect("a canonical form")
 }
 
-/// Of an object the named fields count; everything else must be equal.
+/// In objects only the named fields count. Everything else must be equal.
 fn fits(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Object(found), Value::Object(wanted)) => {

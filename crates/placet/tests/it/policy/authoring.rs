@@ -129,7 +129,7 @@ fn explain_says_why_a_recorded_request_was_held_and_what_the_policy_in_force_say
     let out = server.run(&ann, &["policy", "explain", &id]).1;
     assert!(
         out.contains("deny by the policy in force: rule only")
-            && out.contains("hold by the policy it came under: rule destructive"),
+            && out.contains("hold by the request's own policy: rule destructive"),
         "{out}"
     );
     let out = server.run(&ann, &["policy", "explain", "--tool", "delete_files", "--args", "{}"]).1;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use placet_core::DecisionWord;
-use placet_core::{Actor, Claimed, Directory, Request, Role};
+use placet_core::{Actor, Directory, Request, Role, UnverifiedReviewer};
 use placet_gate::Decision;
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ impl VoteBody {
         };
         let word = word.map_err(|problem| wrong.push(problem)).ok();
         let reviewer = match body.remove("reviewer_id") {
-            Some(Value::String(name)) if name.len() <= Claimed::MOST => Some(name),
+            Some(Value::String(name)) if name.len() <= UnverifiedReviewer::MOST => Some(name),
             None => {
                 wrong.push(field("missing", "reviewer_id", "Field required"));
                 None
@@ -71,7 +71,8 @@ impl VoteBody {
                 None
             }
         };
-        let (notes, escalate_to) = (optional("notes", 8_192), optional("escalate_to", Claimed::MOST));
+        let (notes, escalate_to) =
+            (optional("notes", 8_192), optional("escalate_to", UnverifiedReviewer::MOST));
         let payload = match body.remove("payload") {
             None => None,
             Some(Value::Object(map)) => Some(map).filter(|map| !map.is_empty()),
@@ -122,7 +123,7 @@ pub(super) async fn cast(
     let decision = Decision {
         reason: said.notes,
         arguments,
-        claimed: Some(Claimed { reviewer: Some(said.reviewer), escalated_to }),
+        claimed: Some(UnverifiedReviewer { reviewer: Some(said.reviewer), escalated_to }),
         ..Decision::on(request, word)
     };
     state.gate.decide(actor, decision).await.map_err(|error| v1::refuse(state, error))
