@@ -1,4 +1,4 @@
-//! Configuration: embedded defaults, one file over them, single keys over that.
+//! Configuration: embedded defaults, then one file, then single keys.
 
 use std::{path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::exit::usage;
 /// The defaults, which document every key.
 pub(crate) const DEFAULTS: &str = include_str!("config.default.toml");
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
@@ -138,13 +138,13 @@ pub(crate) struct Doors {
     pub(crate) desk: Desk,
     /// The agents behind us.
     #[serde(default)]
-    pub(crate) a2a: Vec<Behind>,
+    pub(crate) a2a: Vec<A2aAgent>,
 }
 
 /// One agent behind us.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Behind {
+pub(crate) struct A2aAgent {
     pub(crate) namespace: String,
     pub(crate) agent: String,
     pub(crate) url: String,
@@ -173,7 +173,7 @@ pub(crate) enum Mode {
     Mirror,
 }
 
-/// What becomes of a plain question of an agent.
+/// What happens to a plain question of an agent.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Generic {
@@ -190,7 +190,7 @@ pub(crate) struct Desk {
     pub(crate) completed_always: bool,
 }
 
-/// What a task of the desk is called while people decide.
+/// The state of the desk's tasks while people decide.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Pause {
@@ -253,7 +253,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ListenAddress, 
 }
 
 impl Config {
-    /// Defaults, then the file, then single keys.
+    /// Reads the defaults, then the file, then single keys.
     pub(crate) fn load(file: Option<&Path>, set: &[String]) -> anyhow::Result<Self> {
         let mut table: Table = DEFAULTS.parse().context("the built-in defaults cannot be read")?;
         if let Some(file) = file {
@@ -273,7 +273,7 @@ impl Config {
                 .map_err(|problem| usage(format!("--set {pair}: {problem}")))?;
         }
         let config: Self = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-            usage(format!("the configuration does not fit: {}", error.message()))
+            usage(format!("the configuration is not valid: {}", error.message()))
         })?;
         config.check()?;
         Ok(config)
@@ -281,7 +281,7 @@ impl Config {
 
     fn check(&self) -> anyhow::Result<()> {
         if self.hold.people == 0 {
-            return Err(usage("hold.people must be at least 1: a held request needs somebody's yes"));
+            return Err(usage("hold.people must be at least 1: a held request needs a person"));
         }
         if !["", "code"].contains(&self.hold.step_up.as_str()) {
             return Err(usage("hold.step_up must be \"\" or \"code\""));
@@ -292,11 +292,9 @@ impl Config {
             return Err(usage("requests.expires_in must be between 1s and limits.expires_in_max"));
         }
         if self.requests.claim_window.is_zero() || self.requests.report_window.is_zero() {
-            return Err(usage(
-                "requests.claim_window and requests.report_window must be longer than nothing",
-            ));
+            return Err(usage("requests.claim_window and requests.report_window must be longer than zero"));
         }
-        // The last use is written to the minute, so less could end a session in use.
+        // The last use is stored to the minute, so a shorter time could end a session in use.
         if self.sessions.idle < Duration::from_mins(5) || self.sessions.absolute < self.sessions.idle {
             return Err(usage("sessions.idle must be at least 5m, and sessions.absolute at least as long"));
         }
@@ -312,7 +310,7 @@ impl Config {
         Ok(())
     }
 
-    /// Whose word is taken for whom they call.
+    /// The clients that are trusted about the client's address.
     pub(crate) fn proxies(&self) -> anyhow::Result<Proxies> {
         let header = self.server.proxy_header.parse();
         let header = header.map_err(|error: BadProxies| usage(format!("server.proxy_header: {error}")))?;
@@ -320,7 +318,7 @@ impl Config {
         Proxies::new(networks, header).map_err(|error| usage(format!("server.trusted_proxies: {error}")))
     }
 
-    /// What the gate needs to know.
+    /// The gate's settings.
     pub(crate) fn gate(&self) -> placet_gate::Settings {
         let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let seat = Seat { people: self.hold.people, team: text(&self.hold.team) };
@@ -351,7 +349,7 @@ impl Config {
     }
 }
 
-/// Puts one table over another. Every key must be known, so that a typing error is found here.
+/// Merges one table over another. Every key must be known, so that typing errors are found here.
 fn merge(base: &mut Table, over: Table, path: &str) -> Result<(), String> {
     for (key, value) in over {
         let name = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
@@ -369,7 +367,7 @@ fn unknown(name: &str) -> String {
     format!("there is no key `{name}`; docs/operators.md lists all of them")
 }
 
-/// Sets one key. The value is read as the type that the default has.
+/// Sets one key. The value is read as the type of its default.
 fn put(table: &mut Table, key: &str, text: &str) -> Result<(), String> {
     let mut slot = None;
     let mut current = table;

@@ -1,4 +1,4 @@
-//! `placet demo`: a server in a temporary folder and a scripted agent that asks one of everything.
+//! `placet demo`: a server in a temporary folder, and a scripted agent that makes one request of each kind.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::{
     cli::DemoArgs,
     output::{self, NAME, STRONG, json_line, paint},
-    serve::{self, Loaded, Running, StartOptions},
+    serve::{self, NamedPolicy, RunningServer, StartOptions},
 };
 
 mod agent;
@@ -21,7 +21,7 @@ mod auto;
 mod script;
 
 const PORT: u16 = 4000;
-/// What passes, what waits and for whom, in the demo.
+/// The demo's policy.
 const POLICY: &str = include_str!("demo/policy.toml");
 
 /// Runs until Ctrl-C, or with `--auto` until everything is decided.
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> 
     let folder = tempfile::Builder::new().prefix("placet-demo-").tempdir().context("no temporary folder")?;
     let bootstrap = secret()?;
     let running = start(&args, folder.path(), &bootstrap).await?;
-    // However it ends, the server is stopped before its folder goes.
+    // In every case the server is stopped before its folder is removed.
     let result = tokio::select! {
         result = play(&running.url, &bootstrap, args.auto, json) => result,
         _ = tokio::signal::ctrl_c() => Ok(()),
@@ -41,9 +41,9 @@ pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> 
     result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Starts the server: on the port asked for, or on 4000, or on a free one when 4000 is taken.
-async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyhow::Result<Running> {
-    let policy = Loaded::built_in("demo", POLICY)?;
+/// Starts the server: on the given port, on 4000, or on a free port if 4000 is taken.
+async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyhow::Result<RunningServer> {
+    let policy = NamedPolicy::built_in("demo", POLICY)?;
     let at = |port: u16| StartOptions {
         data: data.to_owned(),
         listen: ListenAddress::loopback(port),
@@ -74,7 +74,7 @@ async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Res
         welcome(url, &link.url, [&reviewer.key, &second.key, &robot.key, bootstrap], auto)?;
     }
     let robot = Client::new(url, &robot.key)?;
-    // Dropping the set ends the reviewer that plays along.
+    // Dropping the set ends the scripted reviewer.
     let mut helpers = JoinSet::new();
     if auto {
         helpers.spawn(auto::review(Client::new(url, &reviewer.key)?));
@@ -96,9 +96,9 @@ fn welcome(url: &str, link: &str, keys: [&str; 4], auto: bool) -> anyhow::Result
     let [reviewer, second, robot, admin] = keys;
     let head = |text: &str| paint(STRONG, text);
     output::line(&head("Placet demo"))?;
-    output::line(&format!("A server runs at {url}, with nothing in it but this demo."))?;
+    output::line(&format!("A server runs at {url}. It contains only this demo."))?;
     if auto {
-        output::line("Two reviewers who play along decide whatever policy holds.\n")?;
+        output::line("Two scripted reviewers decide whatever policy holds.\n")?;
         return Ok(());
     }
     output::line(&format!("\n{}", head("Be the reviewer: open this in a browser (it works once):")))?;
@@ -123,7 +123,7 @@ fn welcome(url: &str, link: &str, keys: [&str; 4], auto: bool) -> anyhow::Result
     }
     output::line("One payment takes two people. Be the second one, too:")?;
     output::line(&format!("  {}", paint(NAME, &format!("PLACET_TOKEN={second} placet inbox --watch"))))?;
-    output::line(&format!("\n{}", head("What passes, what waits and for whom is policy:")))?;
+    output::line(&format!("\n{}", head("Policy says what passes, what waits and for whom:")))?;
     for line in [
         "placet policy show > policy.toml".to_owned(),
         "placet policy explain ID".to_owned(),

@@ -1,4 +1,4 @@
-//! How a command ends: exit codes, and the one sentence on the error stream that explains them.
+//! Exit codes, and the one sentence on standard error that explains them.
 
 use std::{io, process::ExitCode};
 
@@ -12,7 +12,7 @@ use crate::output::{self, safe};
 pub(crate) const ERROR: u8 = 1;
 /// Bad input.
 pub(crate) const USAGE: u8 = 2;
-/// A permit was asked for with `--claim`, and this process has none although somebody said yes or answered.
+/// A permit was asked for with `--claim`, and this process has none although the request was approved or answered.
 pub(crate) const NO_PERMIT: u8 = 7;
 /// Interrupted, as shells count it.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -27,7 +27,7 @@ pub(crate) fn usage(sentence: impl Into<String>) -> anyhow::Error {
     Usage(sentence.into()).into()
 }
 
-/// A policy that cannot be used: all of its problems.
+/// A policy that cannot be used, with all its errors.
 #[derive(Debug, thiserror::Error)]
 #[error("{label} cannot be used: it has {}", counted(.problems.len()))]
 pub(crate) struct BadPolicy {
@@ -52,7 +52,7 @@ impl BadPolicy {
     }
 }
 
-/// What a request's state means to a script that asked. Only a yes is 0.
+/// The exit code of a request's state, for scripts. Only an approval or answer is 0.
 pub(crate) fn of(record: &Record) -> u8 {
     match record.state {
         State::Approved | State::Answered | State::Claimed | State::Succeeded => 0,
@@ -64,9 +64,9 @@ pub(crate) fn of(record: &Record) -> u8 {
     }
 }
 
-/// Says what went wrong, and gives the code to end with.
+/// Prints what went wrong, and returns the exit code.
 pub(crate) fn failed(error: &anyhow::Error, json: bool) -> ExitCode {
-    // Whoever read our output has gone: there is nobody to tell.
+    // The reader of our output has gone, so there is nothing to print.
     let closed = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
@@ -119,9 +119,9 @@ fn explain(error: &anyhow::Error) -> (u8, String, String) {
     }
 }
 
-/// What brings a server back that cannot be reached: the one command, if it runs on this machine.
+/// How to start an unreachable server: the command, if it runs on this machine.
 pub(crate) fn bring_back(url: &str) -> String {
-    let elsewhere = || "Ask whoever runs it, or set PLACET_URL to where it runs".to_owned();
+    let elsewhere = || "Ask its operator, or set PLACET_URL to where it runs".to_owned();
     let Some((host, port)) = url.strip_prefix("http://").and_then(host_and_port) else { return elsewhere() };
     let address: std::net::IpAddr = match host.trim_matches(['[', ']']) {
         "localhost" => std::net::Ipv4Addr::LOCALHOST.into(),

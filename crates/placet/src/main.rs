@@ -28,7 +28,8 @@ use cli::{
 };
 use verbs::Context;
 
-// A command is made on a runtime thread and freed on the writer's; a quarter of the time went into that otherwise.
+// A command is allocated on a runtime thread and freed on the writer's. Without this allocator that took a quarter of
+// the time.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let arguments: Vec<String> = std::env::args().collect();
-            // To an agent, a hook that was called wrongly must not look like one that has nothing against the call.
+            // To the agent, a hook that was called wrongly must not look like a hook without objections.
             let misused = error.use_stderr().then(|| hook::misused(&arguments, &error.to_string())).flatten();
             return misused.unwrap_or_else(|| error.exit());
         }
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
 async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     let Cli { command, global } = cli;
     let json = global.json;
-    // What works on this machine's files or starts a server; the rest speaks to one.
+    // Commands that work on this machine's files or start a server. The others call a server.
     match command {
         Command::Serve(mut args) => {
             args.json = json;
@@ -81,7 +82,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
             args.json = json;
             offline::key_new(args).await
         }
-        // The owner of the data needs no key; everybody else asks the server.
+        // The owner of the data needs no key. Everybody else asks the server.
         Command::Person(PersonCommand::Link(args)) if args.place.is_named() || !verbs::has_token() => {
             offline::person_link(args, &global).await
         }

@@ -1,6 +1,6 @@
-//! What works on the database itself: first keys, verification, backup and restore.
+//! Commands on the database itself: first keys, verification, backup and restore.
 
-mod standing;
+mod restored;
 
 use std::{
     io::BufRead as _,
@@ -14,8 +14,8 @@ use placet_client::SignInLink;
 use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_ledger::Chain;
 use placet_store::{Location, Options, Progress, Store, StoreError, Verified, VerifyError};
+use restored::RestoredAccess;
 use serde_json::{json, value::RawValue};
-use standing::Standing;
 
 use crate::{
     cli::{
@@ -27,7 +27,8 @@ use crate::{
     output::{self, json_line, safe},
     secret, serve,
     socket::{
-        self, Asked, ConfineRequest, KeyAnswer, KeyRequest, LinkRequest, PasswordRequest, Reply, RootsRequest,
+        self, ConfineRequest, KeyRequest, LinkRequest, OwnerAnswer, OwnerRequest, PasswordRequest, Reply,
+        RootsRequest,
     },
     verbs::{
         agents::{say_confine, say_roots},
@@ -35,7 +36,7 @@ use crate::{
     },
 };
 
-/// Where the database is: as said, or where the server would look.
+/// Where the database is: as given, or where the server would look.
 pub(crate) fn location(place: Place) -> anyhow::Result<Location> {
     Ok(match (place.data, place.database) {
         (Some(data), _) => Location::Folder(data),
@@ -44,7 +45,7 @@ pub(crate) fn location(place: Place) -> anyhow::Result<Location> {
     })
 }
 
-/// Where the server remembers what it acknowledged: as said, or where it would by itself.
+/// Where the server remembers acknowledged entries: as given, or its default.
 pub(crate) fn state(named: Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
     Ok(match named {
         Some(state) => Some(state),
@@ -55,12 +56,13 @@ pub(crate) fn state(named: Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
 /// `placet key new`.
 pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
     let location = location(args.place)?;
-    let request = Asked::Key(KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner });
+    let request =
+        OwnerRequest::Key(KeyRequest { role: args.role, name: args.name.clone(), owner: args.owner });
     let asked = match &location {
         Location::Folder(data) => Some(socket::ask(data, &request).await?),
         Location::Postgres(_) => None,
     };
-    // A folder that is misspelt, or that a server elsewhere knows nothing of, is not to be taken for one with a server.
+    // A misspelt folder, or one that no server uses, must not be taken for the folder of a server.
     let made = match (&location, &asked) {
         (Location::Folder(data), Some(Reply::NotAsked(_))) if !data.is_dir() => Some(data.clone()),
         _ => None,
@@ -72,17 +74,17 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
     };
     if let Some(data) = made {
         output::to_stderr(&format!(
-            "There was no data in {}: a new database is there now, and only a server that runs on it knows this key.",
+            "There was no data in {}, so a new database was made. Only a server on this data knows this key.",
             safe(&data.display().to_string())
         ));
     }
     match answer {
-        KeyAnswer::Refused(why) => Err(usage(why)),
-        KeyAnswer::Made { id, key } if args.json => {
+        OwnerAnswer::Refused(why) => Err(usage(why)),
+        OwnerAnswer::Made { id, key } if args.json => {
             output::line(&json_line(&json!({"id": id, "role": args.role, "name": args.name, "key": key})))?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Made { key, .. } => {
+        OwnerAnswer::Made { key, .. } => {
             output::line(&key)?;
             output::to_stderr(&format!(
                 "This key of `{}` is shown once; keep it. Use it as PLACET_TOKEN.",
@@ -90,16 +92,16 @@ pub(crate) async fn key_new(args: KeyNewArgs) -> anyhow::Result<ExitCode> {
             ));
             Ok(ExitCode::SUCCESS)
         }
-        _ => bail!("the running server answered something else"),
+        _ => bail!("the running server gave an unexpected answer"),
     }
 }
 
 /// `placet person link`, as the owner of the data.
 pub(crate) async fn person_link(args: PersonPlaceArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let request = Asked::Link(LinkRequest { link: args.name.clone() });
+    let request = OwnerRequest::Link(LinkRequest { link: args.name.clone() });
     let (answer, running) = ask_or_open(args.place, request).await?;
     match answer {
-        KeyAnswer::Link { url, expires_at } => {
+        OwnerAnswer::Link { url, expires_at } => {
             let base = match global.url.as_deref().filter(|url| !url.is_empty()) {
                 _ if running => "",
                 Some(url) => url.trim_end_matches('/'),
@@ -109,29 +111,29 @@ pub(crate) async fn person_link(args: PersonPlaceArgs, global: &Global) -> anyho
             say_link(&args.name, &link, global.json)?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Refused(why) => Err(usage(why)),
-        _ => bail!("the running server answered something else"),
+        OwnerAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server gave an unexpected answer"),
     }
 }
 
 /// `placet person password`, as the owner of the data.
 pub(crate) async fn person_password(args: PersonPlaceArgs, json: bool) -> anyhow::Result<ExitCode> {
     let password = secret::read(&format!("New password of {}", safe(&args.name)))?;
-    let request = Asked::Password(PasswordRequest { person: args.name.clone(), password });
+    let request = OwnerRequest::Password(PasswordRequest { person: args.name.clone(), password });
     match ask_or_open(args.place, request).await?.0 {
-        KeyAnswer::Set if json => {
+        OwnerAnswer::Set if json => {
             output::line(&json_line(&json!({"name": args.name, "password_set": true})))?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Set => {
+        OwnerAnswer::Set => {
             output::line(&format!(
                 "{} signs in with the new password; all their sessions have ended",
                 safe(&args.name)
             ))?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Refused(why) => Err(usage(why)),
-        _ => bail!("the running server answered something else"),
+        OwnerAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server gave an unexpected answer"),
     }
 }
 
@@ -139,37 +141,37 @@ pub(crate) async fn person_password(args: PersonPlaceArgs, json: bool) -> anyhow
 pub(crate) async fn agent_roots(args: AgentRootsArgs, json: bool) -> anyhow::Result<ExitCode> {
     let roots = args.folders()?;
     let show = roots.is_empty() && !args.clear;
-    let request = Asked::Roots(RootsRequest { agent: args.name, roots, add: args.add || show });
+    let request = OwnerRequest::Roots(RootsRequest { agent: args.name, roots, add: args.add || show });
     match ask_or_open(args.place, request).await?.0 {
-        KeyAnswer::Roots { agent, roots } => {
+        OwnerAnswer::Roots { agent, roots } => {
             say_roots(&agent, &roots, json)?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Refused(why) => Err(usage(why)),
-        _ => bail!("the running server answered something else"),
+        OwnerAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server gave an unexpected answer"),
     }
 }
 
 /// `placet agent confine`, as the owner of the data.
 pub(crate) async fn agent_confine(args: AgentConfineArgs, json: bool) -> anyhow::Result<ExitCode> {
-    let request = Asked::Confine(ConfineRequest { agent: args.name, confine: !args.off });
+    let request = OwnerRequest::Confine(ConfineRequest { agent: args.name, confine: !args.off });
     match ask_or_open(args.place, request).await?.0 {
-        KeyAnswer::Confine { agent, confine } => {
+        OwnerAnswer::Confine { agent, confine } => {
             say_confine(&agent, confine, json)?;
             Ok(ExitCode::SUCCESS)
         }
-        KeyAnswer::Refused(why) => Err(usage(why)),
-        _ => bail!("the running server answered something else"),
+        OwnerAnswer::Refused(why) => Err(usage(why)),
+        _ => bail!("the running server gave an unexpected answer"),
     }
 }
 
-/// Opens a folder to the agent of this key, if a server runs on the data of this user. Says which agent it is.
+/// Opens a folder to the agent of this key, if a server runs on this user's data. Returns the agent's name.
 pub(crate) async fn open_folder(place: Place, key: &str, folder: String) -> anyhow::Result<Option<String>> {
     let Location::Folder(data) = location(place)? else { return Ok(None) };
-    let request = Asked::Roots(RootsRequest { agent: key.to_owned(), roots: vec![folder], add: true });
+    let request = OwnerRequest::Roots(RootsRequest { agent: key.to_owned(), roots: vec![folder], add: true });
     match socket::ask(&data, &request).await? {
-        Reply::Answered(KeyAnswer::Roots { agent, .. }) => Ok(Some(agent)),
-        Reply::Answered(KeyAnswer::Refused(why)) => Err(usage(why)),
+        Reply::Answered(OwnerAnswer::Roots { agent, .. }) => Ok(Some(agent)),
+        Reply::Answered(OwnerAnswer::Refused(why)) => Err(usage(why)),
         Reply::Answered(_) | Reply::NotAsked(_) => Ok(None),
     }
 }
@@ -177,16 +179,16 @@ pub(crate) async fn open_folder(place: Place, key: &str, folder: String) -> anyh
 /// Marks the agent of this key for confined calls, in the same way.
 pub(crate) async fn mark(place: Place, key: &str) -> anyhow::Result<Option<String>> {
     let Location::Folder(data) = location(place)? else { return Ok(None) };
-    let request = Asked::Confine(ConfineRequest { agent: key.to_owned(), confine: true });
+    let request = OwnerRequest::Confine(ConfineRequest { agent: key.to_owned(), confine: true });
     match socket::ask(&data, &request).await? {
-        Reply::Answered(KeyAnswer::Confine { agent, .. }) => Ok(Some(agent)),
-        Reply::Answered(KeyAnswer::Refused(why)) => Err(usage(why)),
+        Reply::Answered(OwnerAnswer::Confine { agent, .. }) => Ok(Some(agent)),
+        Reply::Answered(OwnerAnswer::Refused(why)) => Err(usage(why)),
         Reply::Answered(_) | Reply::NotAsked(_) => Ok(None),
     }
 }
 
-/// Asks the server that runs on the data, or opens the data itself; says which.
-async fn ask_or_open(place: Place, request: Asked) -> anyhow::Result<(KeyAnswer, bool)> {
+/// Asks the server that runs on the data, or opens the data itself. Returns which.
+async fn ask_or_open(place: Place, request: OwnerRequest) -> anyhow::Result<(OwnerAnswer, bool)> {
     let location = location(place)?;
     let Location::Folder(data) = &location else {
         return Ok((alone(location, request, None).await?, false));
@@ -204,12 +206,12 @@ async fn ask_or_open(place: Place, request: Asked) -> anyhow::Result<(KeyAnswer,
     Ok((alone(location, request, Some(&why)).await?, false))
 }
 
-/// Opens the database just for this. No server could be asked before, for the reason given.
+/// Opens the database for this command. No server could be asked, for the given reason.
 async fn alone(
     location: Location,
-    request: Asked,
+    request: OwnerRequest,
     not_asked: Option<&std::io::Error>,
-) -> anyhow::Result<KeyAnswer> {
+) -> anyhow::Result<OwnerAnswer> {
     let clock = Arc::new(SystemClock::new());
     let store = match Store::open(Options::new(location, clock)).await {
         Ok(store) => Arc::new(store),
@@ -222,7 +224,7 @@ async fn alone(
     Ok(answer)
 }
 
-/// Says how far a long check has come, to people only.
+/// Shows the progress of a long check, to people only.
 fn progress(json: bool) -> impl FnMut(Progress) + Send {
     let mut said = 0;
     move |progress: Progress| {
@@ -280,7 +282,7 @@ fn say_verified(verified: &Verified, json: bool) -> anyhow::Result<()> {
     }
     for seq in &verified.older {
         output::line(&format!(
-            "entry {seq} is older than the one before it: the clock was set back, and nobody accepted that"
+            "entry {seq} is older than the one before it: the clock was set back, and that was not accepted"
         ))?;
     }
     output::line(&format!(
@@ -317,7 +319,7 @@ struct ExportLine {
     entry: Box<RawValue>,
 }
 
-/// Checks an export of the ledger alone: one item of `GET /v1/ledger` a line.
+/// Checks an export of the ledger alone: one item of `GET /v1/ledger` per line.
 fn verify_export(file: &PathBuf, json: bool) -> anyhow::Result<ExitCode> {
     let opened = std::fs::File::open(file)
         .map_err(|error| usage(format!("cannot open {}: {error}", file.display())))?;
@@ -391,7 +393,7 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
     let report =
         placet_store::restore(&args.file, &location, Arc::new(SystemClock::new()), progress(args.json))
             .await?;
-    let standing = Standing::after(&report, location.clone(), args.revoke_keys).await?;
+    let access = RestoredAccess::after(&report, location.clone(), args.revoke_keys).await?;
     if let Some(state) = &state {
         placet_store::begin_memory(&location, state).await?;
     }
@@ -399,14 +401,14 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
         let mut said = json!({
             "epoch": report.epoch, "closed": report.closed, "entries": report.verified.entries, "requests": report.verified.requests,
         });
-        standing.add_to(&mut said);
+        access.add_to(&mut said);
         output::line(&json_line(&said))?;
     } else {
         output::line(&format!(
             "restored {} requests into the new epoch {}; {} that were still open are now cancelled, revoked or unknown",
             report.verified.requests, report.epoch, report.closed,
         ))?;
-        standing.say()?;
+        access.say()?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! What people and programs see: colours, tables, requests in words, JSON. Nothing an agent wrote gets out unescaped.
+//! Output for people and programs: colours, tables, requests in words, JSON. All text of agents is escaped.
 
 use std::{
     fmt::Write as _,
@@ -51,7 +51,7 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{}", style.render_reset())
 }
 
-/// The colour of a risk; its word is always there too.
+/// The colour of a risk. The word is always there too.
 pub(crate) fn risk_style(risk: Risk) -> Style {
     match risk {
         Risk::Low => GOOD,
@@ -60,7 +60,7 @@ pub(crate) fn risk_style(risk: Risk) -> Style {
     }
 }
 
-/// The colour of a state; its word is always there too.
+/// The colour of a state. The word is always there too.
 pub(crate) fn state_style(state: State) -> Style {
     match state {
         State::Approved | State::Answered | State::Succeeded => GOOD,
@@ -78,7 +78,7 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// One line on standard error: what is happening, apart from the result. Nobody can be told if that fails.
+/// One line on standard error, for progress. A failure is ignored, because it cannot be reported.
 pub(crate) fn to_stderr(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
@@ -99,12 +99,12 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> String {
     visible(&serde_json::to_string(value).unwrap_or_default())
 }
 
-/// JSON with everything that could move a cursor or hide itself as `\u` escapes: the same document to a program, and
+/// JSON in which everything that could move a cursor or hide is written as `\u` escapes: the same document to a program, and
 /// harmless on a terminal.
 fn visible(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
-        // Outside of text, the only white space is ours; inside, line ends are escaped already.
+        // Outside of text, the only white space is ours. Inside, line ends are already escaped.
         let plain =
             matches!(character, '\n' | '\\') || !show(character.encode_utf8(&mut [0; 4])).starts_with('\\');
         if plain {

@@ -1,4 +1,4 @@
-//! `placet policy`: write, check, explain and try policies, with a server or without one.
+//! `placet policy`: write, check, explain and try policies, with or without a server.
 
 mod changes;
 mod check;
@@ -19,7 +19,7 @@ use crate::{
     verbs::Context,
 };
 
-/// Runs one of the commands and gives the exit code.
+/// Runs one of the commands and returns the exit code.
 pub(crate) async fn run(command: PolicyCommand, global: &Global) -> anyhow::Result<u8> {
     match command {
         PolicyCommand::Check(args) => check::run(global, &args).await,
@@ -69,7 +69,7 @@ fn presets(json: bool, name: Option<&str>) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// The first sentence of the comment on top of a policy.
+/// The first sentence of the comment at the top of a policy.
 fn about(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let words = comment.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! `placet recover`: after a database that went back, or a clock that was wrong.
+//! `placet recover`: after a database that lost entries, or a wrong clock.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -50,7 +50,7 @@ async fn clock(location: &Location, args: &RecoverArgs) -> anyhow::Result<ExitCo
 async fn history(location: &Location, state: PathBuf, args: &RecoverArgs) -> anyhow::Result<ExitCode> {
     let loss = match placet_store::look_for_loss(location, &state).await {
         Ok(loss) => loss,
-        // Somebody on another machine knows that it is so.
+        // An operator of another machine knows that entries are missing.
         Err(StoreError::File(why)) if args.force => {
             output::to_stderr(&safe(&why));
             None
@@ -113,8 +113,8 @@ fn say(loss: &Loss, json: bool) -> anyhow::Result<()> {
         return Ok(output::line(&json_line(&value))?);
     }
     let since = match loss.common {
-        Some(common) => format!("they agree up to entry {common}"),
-        None => "this machine remembers none that the database has".to_owned(),
+        Some(common) => format!("both agree up to entry {common}"),
+        None => "this machine remembers no entry of the database".to_owned(),
     };
     output::line(&format!(
         "entry {} was acknowledged, and the database ends with entry {}; {since}",
@@ -124,9 +124,9 @@ fn say(loss: &Loss, json: bool) -> anyhow::Result<()> {
         output::line(&format!("  {}  {}", known.request, safe(&known.events.join(", "))))?;
     }
     output::line(if loss.is_whole() {
-        "These are all the requests that something happened to in what is missing, on this node. Ask the other nodes too."
+        "These are all requests in the missing entries that this node knows. Check the other nodes too."
     } else {
-        "More is missing than this machine remembers: other requests may be concerned as well."
+        "More is missing than this machine remembers, so other requests may be affected too."
     })?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reading a secret: from the terminal without showing it, or as one line of standard input. Never from an argument.
+//! Reads a secret: from the terminal without showing it, or as one line of standard input. Never from an argument.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -10,7 +10,7 @@ use crossterm::{
 
 use crate::{exit::usage, verbs::somebody_there};
 
-/// More than any secret may have, in bytes; what is longer is refused by whoever is given it.
+/// More bytes than any secret has. The receiver refuses longer ones.
 const MOST: u64 = 4096;
 
 /// Asks twice on a terminal; otherwise reads a line.
@@ -36,7 +36,7 @@ fn line(input: impl io::BufRead) -> anyhow::Result<String> {
     Ok(text.to_owned())
 }
 
-/// Restores the terminal, whatever happens.
+/// Restores the terminal in every case.
 struct Raw;
 
 impl Drop for Raw {
@@ -58,7 +58,7 @@ fn hidden(question: &str) -> anyhow::Result<String> {
     typed
 }
 
-/// What is typed up to the end of the line. The terminal is raw, so that an interrupt comes here and echo comes back.
+/// The typed line. The terminal is raw, so this function handles interrupts and there is no echo.
 fn typed(mut next: impl FnMut() -> anyhow::Result<Event>) -> anyhow::Result<String> {
     let mut text = String::new();
     loop {

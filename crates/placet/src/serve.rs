@@ -14,7 +14,7 @@ use placet_server::{
     Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State, TaskNews,
 };
 use placet_store::{Location, Options, Store};
-pub(crate) use policy::Loaded;
+pub(crate) use policy::NamedPolicy;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
@@ -31,18 +31,18 @@ use crate::{
     telemetry,
 };
 
-/// How to start a server inside this process.
+/// Options of a server inside this process.
 pub(crate) struct StartOptions {
     pub(crate) data: PathBuf,
     pub(crate) listen: ListenAddress,
     pub(crate) bootstrap_token: String,
-    pub(crate) policy: Loaded,
+    pub(crate) policy: NamedPolicy,
 }
 
 /// A server that runs inside this process.
-pub(crate) struct Running {
+pub(crate) struct RunningServer {
     pub(crate) url: String,
-    // Where browsers find it, which is another address behind a proxy.
+    // The address for browsers, which differs behind a proxy.
     pages: String,
     gate: Gate,
     stop: oneshot::Sender<()>,
@@ -51,12 +51,12 @@ pub(crate) struct Running {
     cancel: CancellationToken,
 }
 
-impl Running {
+impl RunningServer {
     /// Stops in two stages, and returns when everything is written.
     pub(crate) async fn stop(self) {
         let _ = self.stop.send(());
         if let Err(error) = self.served.await {
-            tracing::error!(%error, "the listener ended badly");
+            tracing::error!(%error, "the listener failed");
         }
         self.cancel.cancel();
         self.tasks.close();
@@ -65,8 +65,8 @@ impl Running {
     }
 }
 
-/// Starts a server with the usual settings, for the demo.
-pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
+/// Starts a server with default settings, for the demo.
+pub(crate) async fn start(options: StartOptions) -> anyhow::Result<RunningServer> {
     let mut config = Config::load(None, &[])?;
     config.server.listen = options.listen;
     config.storage.state = options.data.join("state");
@@ -77,8 +77,8 @@ pub(crate) async fn start(options: StartOptions) -> anyhow::Result<Running> {
 /// `placet serve`.
 pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let mut config = Config::load(args.config.as_deref(), &args.set)?;
-    // Read before anything is started or written: a policy with problems leaves no trace.
-    let policy = args.policy.as_deref().map(Loaded::read).transpose()?;
+    // Read before anything is started or written, so that a bad policy changes nothing.
+    let policy = args.policy.as_deref().map(NamedPolicy::read).transpose()?;
     if let Some(listen) = args.listen {
         config.server.listen = listen;
     }
@@ -96,9 +96,9 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let clock = Arc::new(SystemClock::new());
     let exporter = telemetry::start(&config.log, &config.telemetry, args.log_format, clock, &SystemEntropy)?;
     let bootstrap = bootstrap_token()?;
-    let exporting = Exporting::start(exporter);
+    let exporting = ExportTask::start(exporter);
     let running = launch(&config, args.dev, bootstrap, policy).await?;
-    // A signal is heard from here on: it may follow the next line at once.
+    // Signals are handled from here on: one may come right after the next line.
     let mut signals = Signals::listen()?;
     output::line(&format!("listening on {}", running.url))?;
     say_hello(&running, &config, args.dev).await;
@@ -108,7 +108,7 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let stop = async {
         running.stop().await;
-        // Last, so that the calls that ended now are told of.
+        // Last, so that the calls that just ended are exported.
         exporting.stop().await;
     };
     // A second signal means now.
@@ -123,12 +123,12 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The task that sends spans to the collector, if there is one.
-struct Exporting {
+struct ExportTask {
     tasks: TaskTracker,
     cancel: CancellationToken,
 }
 
-impl Exporting {
+impl ExportTask {
     fn start(exporter: Option<telemetry::Exporter>) -> Self {
         let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
         if let Some(exporter) = exporter {
@@ -156,7 +156,7 @@ fn bootstrap_token() -> anyhow::Result<Option<String>> {
     }
 }
 
-/// Where the configuration says the data is.
+/// The data's place, from the configuration.
 pub(crate) fn location(config: &Config) -> Location {
     if config.storage.database.is_empty() {
         Location::Folder(config.storage.data.clone())
@@ -169,8 +169,8 @@ async fn launch(
     config: &Config,
     dev: bool,
     bootstrap: Option<String>,
-    policy: Option<Loaded>,
-) -> anyhow::Result<Running> {
+    policy: Option<NamedPolicy>,
+) -> anyhow::Result<RunningServer> {
     let listen = config.server.listen;
     if !listen.is_loopback() {
         if dev {
@@ -205,7 +205,7 @@ async fn launch(
     }
     let store = Arc::new(Store::open(options).await?);
     let gate = Gate::start(store, Arc::new(SystemEntropy), config.gate()).await?;
-    // A database that went back is served for reading, so that somebody can look at it.
+    // A database that lost entries is served read-only, so that it can be inspected.
     if gate.store().lost().is_none() {
         prepare(&gate, config, bootstrap, policy.as_ref()).await?;
     }
@@ -225,7 +225,7 @@ async fn launch(
     let (watched, closing_agents) = (state.clone(), cancel.clone());
     tasks.spawn(async move { watched.watch_agents(closing_agents).await });
     if let Location::Folder(data) = location(config) {
-        // Bound before the server says that it listens: `placet key new` may come right after that.
+        // Bound before the server says that it listens, because `placet key new` may follow at once.
         match OwnerSocket::bind(data) {
             Ok(owner) => {
                 tasks.spawn(owner.serve(gate.clone(), page_url(config, address), cancel.clone()));
@@ -246,24 +246,24 @@ async fn launch(
     };
     let served = tasks.spawn(placet_server::run(listeners, state, limits, closing, shutdown));
     let pages = page_url(config, address);
-    Ok(Running { url: format!("http://{address}"), pages, gate, stop, served, tasks, cancel })
+    Ok(RunningServer { url: format!("http://{address}"), pages, gate, stop, served, tasks, cancel })
 }
 
-/// What is written before the doors open.
+/// The writes before the doors open.
 async fn prepare(
     gate: &Gate,
     config: &Config,
     bootstrap: Option<String>,
-    policy: Option<&Loaded>,
+    policy: Option<&NamedPolicy>,
 ) -> anyhow::Result<()> {
     if let Some(token) = bootstrap
         && gate.bootstrap(token).await?
     {
         tracing::info!("first start: PLACET_BOOTSTRAP_TOKEN is the first admin's key");
     }
-    // Without the switch, whatever it let anybody vote for is no longer counted.
+    // Without the switch, open votes no longer count.
     gate.open_deciding(config.doors.open_decide).await?;
-    // A session of version 0.2 is its cookie alone: whoever had one signs in again.
+    // Sessions of version 0.2 are only a cookie: their people sign in again.
     if gate.store().lost().is_none() {
         let ended = gate.end_unbound().await?;
         if ended > 0 {
@@ -273,24 +273,21 @@ async fn prepare(
             );
         }
     }
-    // Approvals of version 0.2 on commands said nothing of a folder.
+    // Grants of version 0.2 on commands have no folder.
     if gate.store().lost().is_none() {
         let ended = gate.end_outgrown().await?;
         if ended > 0 {
-            tracing::warn!(
-                ended,
-                "standing approvals of version 0.2 on commands are over: they are listed in the dashboard"
-            );
+            tracing::warn!(ended, "grants of version 0.2 on commands have ended; the dashboard lists them");
         }
     }
-    // Before the doors open: the first request is judged by it.
+    // Before the doors open, because the first request is judged by it.
     if let Some(policy) = policy {
         policy::apply(gate, policy).await?;
     }
     Ok(())
 }
 
-/// Where people's browsers find this server, as far as it can know.
+/// The address of this server for people's browsers, as far as known.
 fn page_url(config: &Config, address: SocketAddr) -> String {
     match config.server.hosts.first() {
         Some(host) if config.server.behind_proxy => format!("https://{host}"),
@@ -299,7 +296,7 @@ fn page_url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
-/// Where agents may be called back.
+/// The addresses at which agents may be called back.
 fn callbacks(config: &Config) -> Rules {
     Rules::new(config.doors.callback_hosts.iter().cloned())
 }
@@ -328,8 +325,8 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
             completed_always: config.doors.desk.completed_always,
         },
         upstreams: Vec::new(),
-        // Whoever has the key of an agent chooses the address, the path and a header: services of this machine are not theirs
-        // to call, unless the operator says so.
+        // An agent chooses the address, the path and a header. It must not reach services of this machine, unless the
+        // operator allows it.
         push: if dev {
             callbacks(config)
         } else {
@@ -339,7 +336,7 @@ fn settings(config: &Config, dev: bool, address: SocketAddr) -> Settings {
     }
 }
 
-/// The process-wide recorder; a second server in one process goes without.
+/// The process-wide metrics recorder. A second server in one process has none.
 fn metrics() -> Option<PrometheusHandle> {
     let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 30.0];
     let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
@@ -349,7 +346,7 @@ fn metrics() -> Option<PrometheusHandle> {
     builder.ok()?.install_recorder().ok()
 }
 
-/// Every waiting agent holds a connection; the usual soft limit of 1,024 files is soon reached.
+/// Every waiting agent holds a connection, and the usual soft limit of 1,024 files is soon reached.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -359,8 +356,8 @@ fn raise_file_limit() {
     }
 }
 
-/// What the operator should know, and type next.
-async fn say_hello(running: &Running, config: &Config, dev: bool) {
+/// What the operator should know, and do next.
+async fn say_hello(running: &RunningServer, config: &Config, dev: bool) {
     let durability = running.gate.store().durability();
     tracing::info!(database = durability.database, durability = %durability.level, "ready");
     for warning in running.gate.warnings() {
@@ -439,7 +436,7 @@ mod tests {
 
     use super::*;
 
-    /// On one thread: no task runs between the end of the start and the look, so nothing is left to luck.
+    /// On one thread: no other task runs between the start and the check, so the result does not depend on timing.
     #[tokio::test]
     async fn a_server_that_has_started_takes_questions_on_the_owners_socket() {
         let folder = tempfile::tempdir().unwrap();
@@ -447,7 +444,7 @@ mod tests {
             data: folder.path().to_owned(),
             listen: ListenAddress::loopback(0),
             bootstrap_token: "a-bootstrap-token-of-32-characters".to_owned(),
-            policy: Loaded::built_in("test", "version = 1\n").unwrap(),
+            policy: NamedPolicy::built_in("test", "version = 1\n").unwrap(),
         })
         .await
         .unwrap();

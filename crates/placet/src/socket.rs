@@ -1,5 +1,5 @@
-//! The owner's socket in the data folder: keys, sign-in links and passwords can be made while a server has the database,
-//! by whoever owns the folder.
+//! The owner's socket in the data folder. Through it, the owner of the folder makes keys, sign-in links and passwords
+//! while a server has the database open.
 
 use std::{
     fmt,
@@ -18,10 +18,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What the owner may ask for.
+/// The requests of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Asked {
+pub(crate) enum OwnerRequest {
     /// A key.
     Key(KeyRequest),
     /// A link to sign in with.
@@ -48,9 +48,9 @@ pub(crate) struct ConfineRequest {
 pub(crate) struct RootsRequest {
     /// Which agent, by its name or by one of its keys.
     pub(crate) agent: String,
-    /// All of them; these as well as those that are open, if they are to be added.
+    /// All folders, or only the new ones if they are added.
     pub(crate) roots: Vec<String>,
-    /// Whether those that are open stay open.
+    /// Whether the open folders stay open.
     pub(crate) add: bool,
 }
 
@@ -86,10 +86,10 @@ pub(crate) struct KeyRequest {
 
 /// What comes back.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum KeyAnswer {
+pub(crate) enum OwnerAnswer {
     /// The key, shown once.
     Made { id: String, key: String },
-    /// The link, shown once: its whole address, or its path where nobody knows the rest.
+    /// The link, shown once: its whole address, or its path if the address is unknown.
     Link { url: String, expires_at: Time },
     /// The password is set.
     Set,
@@ -104,7 +104,7 @@ pub(crate) enum KeyAnswer {
 const NAME: &str = "placet.sock";
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The address of the socket. Socket addresses are short; a long folder is reached through its open handle.
+/// The path of the socket. Socket paths are short, so a long folder is reached through its open handle.
 fn address(data: &Path) -> std::io::Result<(PathBuf, Option<std::fs::File>)> {
     let direct = data.join(NAME);
     if direct.as_os_str().len() < 100 {
@@ -114,7 +114,7 @@ fn address(data: &Path) -> std::io::Result<(PathBuf, Option<std::fs::File>)> {
     Ok((PathBuf::from(format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd())), Some(folder)))
 }
 
-/// The socket of a running server. Once it is bound, a question waits here until it is answered.
+/// The socket of a running server. Once it is bound, requests wait here until they are answered.
 #[derive(Debug)]
 pub(crate) struct OwnerSocket {
     data: PathBuf,
@@ -122,10 +122,10 @@ pub(crate) struct OwnerSocket {
 }
 
 impl OwnerSocket {
-    /// Binds it. The caller has the lock on the folder.
+    /// Binds it. The caller holds the lock on the folder.
     pub(crate) fn bind(data: PathBuf) -> std::io::Result<Self> {
         let (address, _folder) = address(&data)?;
-        // Left behind by a server that was killed; the lock on the folder says that none is running.
+        // Left behind by a killed server. The lock on the folder shows that none is running.
         let _ = std::fs::remove_file(data.join(NAME));
         let listener = UnixListener::bind(&address)?;
         std::fs::set_permissions(data.join(NAME), std::fs::Permissions::from_mode(0o600))?;
@@ -139,7 +139,7 @@ impl OwnerSocket {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         if tokio::time::timeout(PATIENCE, answer(stream, &gate, &url)).await.is_err() {
-                            tracing::warn!("somebody held the owner's socket open without asking");
+                            tracing::warn!("a client of the owner's socket sent no request in time");
                         }
                     }
                     Err(error) => {
@@ -161,9 +161,9 @@ async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     if BufReader::new(read.take(8192)).read_line(&mut line).await.is_err() {
         return;
     }
-    let answer = match serde_json::from_str::<Asked>(&line) {
+    let answer = match serde_json::from_str::<OwnerRequest>(&line) {
         Ok(request) => make(gate, url, request).await,
-        Err(error) => KeyAnswer::Refused(error.to_string()),
+        Err(error) => OwnerAnswer::Refused(error.to_string()),
     };
     if let Ok(mut text) = serde_json::to_vec(&answer) {
         text.push(b'\n');
@@ -171,68 +171,68 @@ async fn answer(stream: UnixStream, gate: &Gate, url: &str) {
     }
 }
 
-/// The name of an agent that is named by its name or by one of its keys.
+/// The name of an agent, given its name or one of its keys.
 async fn named(gate: &Gate, agent: String) -> String {
     let by_key = gate.authenticate(&agent).await.ok().flatten().filter(|actor| actor.role == Role::Agent);
     by_key.map_or(agent, |actor| actor.name)
 }
 
-/// Makes a key or a link, or sets a password, on the owner's behalf.
-pub(crate) async fn make(gate: &Gate, url: &str, request: Asked) -> KeyAnswer {
+/// Makes a key or a link, or sets a password, for the owner.
+pub(crate) async fn make(gate: &Gate, url: &str, request: OwnerRequest) -> OwnerAnswer {
     let request = match request {
-        Asked::Key(request) => request,
-        Asked::Link(LinkRequest { link }) => {
+        OwnerRequest::Key(request) => request,
+        OwnerRequest::Link(LinkRequest { link }) => {
             return match gate.create_link(&Actor::system(), &link, None).await {
-                Ok(made) => KeyAnswer::Link {
+                Ok(made) => OwnerAnswer::Link {
                     url: format!("{url}/sign-in/{}", made.token.unwrap_or_default()),
                     expires_at: made.expires_at,
                 },
-                Err(error) => KeyAnswer::Refused(error.to_string()),
+                Err(error) => OwnerAnswer::Refused(error.to_string()),
             };
         }
-        Asked::Password(PasswordRequest { person, password }) => {
+        OwnerRequest::Password(PasswordRequest { person, password }) => {
             return match gate.reset_password(&Actor::system(), &person, &password).await {
-                Ok(()) => KeyAnswer::Set,
-                Err(error) => KeyAnswer::Refused(error.to_string()),
+                Ok(()) => OwnerAnswer::Set,
+                Err(error) => OwnerAnswer::Refused(error.to_string()),
             };
         }
-        Asked::Confine(ConfineRequest { agent, confine }) => {
+        OwnerRequest::Confine(ConfineRequest { agent, confine }) => {
             let agent = named(gate, agent).await;
             return match gate.put_confine(&Actor::system(), &agent, confine).await {
-                Ok(view) => KeyAnswer::Confine { agent: view.name, confine: view.confine },
-                Err(error) => KeyAnswer::Refused(error.to_string()),
+                Ok(view) => OwnerAnswer::Confine { agent: view.name, confine: view.confine },
+                Err(error) => OwnerAnswer::Refused(error.to_string()),
             };
         }
-        Asked::Roots(RootsRequest { agent, roots, add }) => {
+        OwnerRequest::Roots(RootsRequest { agent, roots, add }) => {
             let agent = named(gate, agent).await;
             return match gate.put_roots(&Actor::system(), &agent, roots, add).await {
-                Ok(view) => KeyAnswer::Roots { agent: view.name, roots: view.roots },
-                Err(error) => KeyAnswer::Refused(error.to_string()),
+                Ok(view) => OwnerAnswer::Roots { agent: view.name, roots: view.roots },
+                Err(error) => OwnerAnswer::Refused(error.to_string()),
             };
         }
     };
     let new = NewKey { role: request.role, name: request.name, owner: request.owner };
     match gate.create_key(&Actor::system(), new, None).await {
-        Ok(made) => KeyAnswer::Made { id: made.id.to_string(), key: made.secret.unwrap_or_default() },
-        Err(error) => KeyAnswer::Refused(error.to_string()),
+        Ok(made) => OwnerAnswer::Made { id: made.id.to_string(), key: made.secret.unwrap_or_default() },
+        Err(error) => OwnerAnswer::Refused(error.to_string()),
     }
 }
 
-/// What came of asking.
+/// The result of asking.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// A running server answered.
-    Answered(KeyAnswer),
+    Answered(OwnerAnswer),
     /// No server could be asked, and why. There may still be one.
     NotAsked(std::io::Error),
 }
 
 /// Asks a running server, if there is one.
-pub(crate) async fn ask(data: &Path, request: &Asked) -> anyhow::Result<Reply> {
+pub(crate) async fn ask(data: &Path, request: &OwnerRequest) -> anyhow::Result<Reply> {
     ask_within(PATIENCE, data, request).await
 }
 
-async fn ask_within(patience: Duration, data: &Path, request: &Asked) -> anyhow::Result<Reply> {
+async fn ask_within(patience: Duration, data: &Path, request: &OwnerRequest) -> anyhow::Result<Reply> {
     let connected = match address(data) {
         Ok((address, _folder)) => UnixStream::connect(&address).await,
         Err(error) => Err(error),
@@ -250,17 +250,18 @@ async fn ask_within(patience: Duration, data: &Path, request: &Asked) -> anyhow:
     let read = tokio::time::timeout(patience, BufReader::new(read).read_line(&mut line)).await;
     let silent = || {
         format!(
-            "{server} took the question and did not answer within {} s: look into its log",
+            "{server} accepted the request and did not answer within {} s: see its log",
             patience.as_secs()
         )
     };
     read.with_context(silent)?.with_context(|| format!("{server} closed its socket"))?;
-    anyhow::ensure!(!line.is_empty(), "{server} closed its socket without an answer: look into its log");
-    let answer = serde_json::from_str(&line).with_context(|| format!("{server} answered something else"))?;
+    anyhow::ensure!(!line.is_empty(), "{server} closed its socket without an answer: see its log");
+    let answer =
+        serde_json::from_str(&line).with_context(|| format!("{server} gave an unexpected answer"))?;
     Ok(Reply::Answered(answer))
 }
 
-/// Why nothing can be done with data that another program holds, and what to do.
+/// Why data that another program holds cannot be used, and what to do.
 pub(crate) fn in_use(folder: &str, not_asked: Option<&std::io::Error>) -> String {
     let Some(error) = not_asked else {
         return format!("another program is using {folder}: try again when it is done");
@@ -280,21 +281,21 @@ pub(crate) fn in_use(folder: &str, not_asked: Option<&std::io::Error>) -> String
 mod tests {
     use super::*;
 
-    fn request() -> Asked {
-        Asked::Link(LinkRequest { link: "ann".to_owned() })
+    fn request() -> OwnerRequest {
+        OwnerRequest::Link(LinkRequest { link: "ann".to_owned() })
     }
 
     #[tokio::test]
     async fn a_server_that_does_not_answer_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        // Bound, and nobody accepts: the connection waits in the queue.
+        // Bound, but not accepting: the connection waits in the queue.
         let _socket = OwnerSocket::bind(folder.path().to_owned()).unwrap();
         let error = ask_within(Duration::ZERO, folder.path(), &request()).await.unwrap_err().to_string();
         let folder = folder.path().display();
         assert_eq!(
             error,
             format!(
-                "the server that uses {folder} took the question and did not answer within 0 s: look into its log"
+                "the server that uses {folder} accepted the request and did not answer within 0 s: see its log"
             )
         );
     }
@@ -310,7 +311,7 @@ mod tests {
             BufReader::new(stream).read_line(&mut line).await.unwrap();
         });
         let error = asked.unwrap_err().to_string();
-        assert!(error.ends_with("closed its socket without an answer: look into its log"), "{error}");
+        assert!(error.ends_with("closed its socket without an answer: see its log"), "{error}");
     }
 
     #[tokio::test]

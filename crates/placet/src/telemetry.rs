@@ -28,9 +28,9 @@ use crate::{
     exit::usage,
 };
 
-type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Writes logs from here on. If a collector is configured, its exporter comes back: it has to be run.
+/// Writes logs from here on. If a collector is configured, returns its exporter, which the caller must run.
 pub(crate) fn start(
     log: &Log,
     telemetry: &Telemetry,
@@ -38,10 +38,10 @@ pub(crate) fn start(
     clock: Arc<dyn Clock>,
     entropy: &dyn Entropy,
 ) -> anyhow::Result<Option<Exporter>> {
-    let mut layers: Vec<Boxed> = vec![logs(&log.level, format)?];
+    let mut layers: Vec<BoxedLayer> = vec![logs(&log.level, format)?];
     let exporter = match Exporter::to(telemetry)? {
         Some((exporter, queue)) => {
-            // The work of other libraries is none of ours; and what the exporter does itself would never end.
+            // Spans of other libraries are not exported, and those of the exporter itself would never end.
             let is_ours =
                 |metadata: &Metadata<'_>| metadata.is_span() && metadata.target().starts_with("placet");
             let ours = filter_fn(is_ours).with_max_level_hint(LevelFilter::DEBUG);
@@ -54,7 +54,7 @@ pub(crate) fn start(
     Ok(exporter)
 }
 
-fn logs(level: &str, format: LogFormat) -> anyhow::Result<Boxed> {
+fn logs(level: &str, format: LogFormat) -> anyhow::Result<BoxedLayer> {
     let filter = match std::env::var("PLACET_LOG") {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| usage(format!("PLACET_LOG: {error}")))?,
         Err(_) => EnvFilter::try_new(level).map_err(|error| usage(format!("log.level: {error}")))?,
@@ -64,15 +64,15 @@ fn logs(level: &str, format: LogFormat) -> anyhow::Result<Boxed> {
     let logs =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(colour);
     Ok(match format {
-        LogFormat::Text => logs.fmt_fields(Once(DefaultFields::new())).with_filter(filter).boxed(),
+        LogFormat::Text => logs.fmt_fields(UniqueFields(DefaultFields::new())).with_filter(filter).boxed(),
         LogFormat::Json => logs.json().with_filter(filter).boxed(),
     })
 }
 
-/// Fields of spans as text. What is recorded twice stands there once.
-struct Once(DefaultFields);
+/// Fields of spans as text. A field that is recorded twice appears once.
+struct UniqueFields(DefaultFields);
 
-impl<'w> FormatFields<'w> for Once {
+impl<'w> FormatFields<'w> for UniqueFields {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> std::fmt::Result {
         self.0.format_fields(writer, fields)
     }
@@ -89,7 +89,7 @@ impl<'w> FormatFields<'w> for Once {
     }
 }
 
-/// Adds fields to others, unless they are there.
+/// Adds fields that are not there yet.
 fn add(fields: &mut String, more: &str) {
     let there = fields.as_str() == more
         || fields.starts_with(&format!("{more} "))

@@ -1,4 +1,4 @@
-//! The commands that speak to a server: one file each, and what they share.
+//! The commands that call a server, one file each, and their shared code.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -34,23 +34,25 @@ pub(crate) mod request;
 pub(crate) mod show;
 pub(crate) mod steps;
 
-/// How long a command that somebody waits for tries again: enough for one lost answer, and no longer.
+/// How long an interactive command retries: enough for one lost answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What every command needs: the server, and how to print.
+/// Shared by all commands: the server, and how to print.
 pub(crate) struct Context {
     pub(crate) client: Client,
     pub(crate) json: bool,
 }
 
-/// Whether there is a key to ask a server with.
+/// Whether there is a key for the server.
 pub(crate) fn has_token() -> bool {
     std::env::var("PLACET_TOKEN").is_ok_and(|token| !token.trim().is_empty())
 }
 
-/// What to say of a key that anybody on the way can read.
+/// The warning about a key that is sent without encryption.
 pub(crate) fn in_the_clear(url: &str) -> String {
-    format!("the key goes to {url} without encryption, and whoever sees it on the way can use it: use https")
+    format!(
+        "the key goes to {url} without encryption, and anyone on the network can read and use it: use https"
+    )
 }
 
 impl Context {
@@ -71,8 +73,8 @@ impl Context {
     }
 }
 
-/// JSON given on the command line: the text itself, `@FILE`, or `-` for standard input. Read as strictly as the server
-/// reads it, so that what is refused is refused here, by name, and nothing is silently dropped.
+/// JSON from the command line: the text itself, `@FILE`, or `-` for standard input. Read as strictly as the server
+/// does, so that errors are found and named here.
 pub(crate) fn json_argument(option: &str, text: &str) -> anyhow::Result<Value> {
     let bytes = match (text, text.strip_prefix('@')) {
         ("-", _) => {
@@ -90,7 +92,7 @@ pub(crate) fn json_argument(option: &str, text: &str) -> anyhow::Result<Value> {
     })
 }
 
-/// The same, where only an object makes sense.
+/// The same, if only an object is valid.
 pub(crate) fn object_argument(option: &str, text: &str) -> anyhow::Result<Map<String, Value>> {
     match json_argument(option, text)? {
         Value::Object(object) => Ok(object),
@@ -98,7 +100,7 @@ pub(crate) fn object_argument(option: &str, text: &str) -> anyhow::Result<Map<St
     }
 }
 
-/// Whether there is somebody to ask.
+/// Whether a person can be asked.
 pub(crate) fn somebody_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -1,4 +1,4 @@
-//! `placet inbox --watch`: the live queue, decided with one key; one line per event where there is no terminal.
+//! `placet inbox --watch`: the live queue, decided with one key. Without a terminal, one line per event.
 
 use std::io::{self, IsTerminal};
 
@@ -17,13 +17,13 @@ mod lines;
 mod live;
 mod model;
 
-/// How many waiting requests are shown at most.
+/// Most pending requests that are shown.
 const ROWS: usize = 1_000;
 
-/// Watches until told to stop.
+/// Watches until it is stopped.
 pub(crate) async fn run(context: &Context, filters: &Filters) -> anyhow::Result<u8> {
     let client = context.client.clone();
-    // The first look happens before the screen is taken over: a wrong key or address is an ordinary error.
+    // The first read comes before the screen is taken over, so a wrong key or address is an ordinary error.
     let first = look(&client, filters).await?;
     if context.json || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         lines::run(client, filters.clone(), first, context.json).await
@@ -34,20 +34,20 @@ pub(crate) async fn run(context: &Context, filters: &Filters) -> anyhow::Result<
 
 /// What the server tells.
 #[derive(Debug)]
-enum News {
-    /// Everything that waits now: what is not in it does not wait.
+enum Update {
+    /// All pending requests. Others are no longer pending.
     All(Vec<Record>),
     /// One request changed; the event's cursor and name.
     Changed { id: String, name: String, record: Box<Record> },
     /// The connection is there.
     Connected,
-    /// The connection is lost, and tried again.
+    /// The connection is lost, and is retried.
     Lost(String),
     /// It is over.
     Failed(Error),
 }
 
-/// Everything that fits the filters, and the position to listen from.
+/// All requests that match the filters, and the cursor to listen from.
 async fn look(client: &Client, filters: &Filters) -> Result<(Vec<Record>, String), Error> {
     let mut query = ListQuery { limit: Some(200), ..query(filters) };
     let mut records = Vec::new();
@@ -56,7 +56,7 @@ async fn look(client: &Client, filters: &Filters) -> Result<(Vec<Record>, String
         let page = client.list(&query).await?;
         let position = page.position();
         records.extend(page.items);
-        // The first page's position is the earliest: what changed since comes again with the stream.
+        // The first page's cursor is the earliest, so later changes come again with the stream.
         let from = from.get_or_insert(position);
         query.cursor = page.next_cursor;
         if query.cursor.is_none() || records.len() >= ROWS {
@@ -65,24 +65,24 @@ async fn look(client: &Client, filters: &Filters) -> Result<(Vec<Record>, String
     }
 }
 
-/// Listens for ever, and lists again where the stream cannot be resumed.
-async fn listen(client: Client, filters: Filters, from: String, news: mpsc::Sender<News>) {
+/// Listens for ever, and lists again if the stream cannot be resumed.
+async fn listen(client: Client, filters: Filters, from: String, news: mpsc::Sender<Update>) {
     let mut stream = client.stream(Some(from));
     loop {
         let item = match stream.next().await {
-            Ok(StreamItem::Connected) => News::Connected,
-            Ok(StreamItem::Lost { reason }) => News::Lost(reason),
+            Ok(StreamItem::Connected) => Update::Connected,
+            Ok(StreamItem::Lost { reason }) => Update::Lost(reason),
             Ok(StreamItem::Event(event)) if fits(&filters, &event.record) => {
-                News::Changed { id: event.id, name: event.name, record: Box::new(event.record) }
+                Update::Changed { id: event.id, name: event.name, record: Box::new(event.record) }
             }
             Ok(StreamItem::Event(_)) => continue,
             Ok(StreamItem::Reset) => match look(&client, &filters).await {
-                Ok((records, _)) => News::All(records),
-                Err(error) => News::Failed(error),
+                Ok((records, _)) => Update::All(records),
+                Err(error) => Update::Failed(error),
             },
-            Err(error) => News::Failed(error),
+            Err(error) => Update::Failed(error),
         };
-        let over = matches!(item, News::Failed(_));
+        let over = matches!(item, Update::Failed(_));
         // The receiver is gone when the person quit.
         if news.send(item).await.is_err() || over {
             return;
@@ -90,7 +90,7 @@ async fn listen(client: Client, filters: Filters, from: String, news: mpsc::Send
     }
 }
 
-/// Whether a request is one of those watched, whatever became of it. The text search stays with the server.
+/// Whether a request matches the filters, in any state. The server does the text search.
 fn fits(filters: &Filters, record: &Record) -> bool {
     let same = |filter: &Option<String>, value: Option<&str>| {
         filter.as_deref().is_none_or(|filter| value == Some(filter))

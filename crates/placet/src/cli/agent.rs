@@ -1,4 +1,4 @@
-//! What an agent, or a person in its place, types.
+//! The commands of an agent, or of a person in its place.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ Exit codes: 0 approved or answered, 3 denied, 4 expired, 5 cancelled, revoked or
 With --claim, 0 means that this call holds the permit, and only then are arguments printed. 7 means that there
 is none to hold: the request was answered, or its permit was claimed before.")]
 pub(crate) struct RequestArgs {
-    /// What is asked for: action, plan, input or confirmation
+    /// The kind: action, plan, input or confirmation
     #[arg(long, value_parser = kind, default_value = "action", value_name = "KIND")]
     pub(crate) kind: Kind,
     /// The tool to run (action)
@@ -33,13 +33,13 @@ pub(crate) struct RequestArgs {
     /// The fields of the other kinds: a JSON object, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true, conflicts_with = "args")]
     pub(crate) body: Option<String>,
-    /// The session this belongs to [default: shell]
+    /// The session of the request [default: shell]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// In your own words; shown as untrusted text
+    /// Your own words; shown as untrusted text
     #[arg(long, value_name = "TEXT")]
     pub(crate) summary: Option<String>,
-    /// How risky you think it is: low, medium, high or critical; may raise the risk, never lower it
+    /// Your opinion of the risk: low, medium, high or critical; may raise the risk, never lower it
     #[arg(long, value_name = "RISK")]
     pub(crate) risk: Option<Risk>,
     /// Where the call comes from: a JSON object, @FILE, or -
@@ -63,7 +63,7 @@ pub(crate) struct RequestArgs {
     /// Once approved, claim the permit and print it with the arguments to run
     #[arg(long)]
     pub(crate) claim: bool,
-    /// Withdraw the request when interrupted, instead of leaving it pending
+    /// Cancel the request when interrupted, instead of leaving it pending
     #[arg(long)]
     pub(crate) cancel_on_interrupt: bool,
 }

@@ -1,4 +1,4 @@
-//! How often people are asked, as it is typed.
+//! Commands about how often people are asked.
 
 use std::path::PathBuf;
 
@@ -39,15 +39,15 @@ Examples:
   placet session summary                     the session that asked last
   placet session summary sess-1 --agent claude")]
 pub(crate) struct SummaryArgs {
-    /// The session, as `placet show` names it; without it the one that asked last
+    /// The session, as `placet show` names it [default: the one with the newest request]
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Whose session, where two agents gave theirs the same name
+    /// The agent of the session, if two agents gave theirs the same name
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 }
 
-/// Rules that history suggests.
+/// Suggested rules.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Each rule lets one exact call of one agent pass, which people approved again and again. The rules are tried against everything

@@ -1,4 +1,4 @@
-//! What an agent's settings call, and what a person types to get there.
+//! The hook command in an agent's settings, and the commands that install it.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -34,16 +34,16 @@ pub(crate) enum HookCommand {
     /// Answer the plugin in OpenCode
     #[command(name = "opencode")]
     OpenCode(HookArgs),
-    /// Write the hook into an agent's settings, or take it out
+    /// Write the hook into an agent's settings, or remove it
     Install(InstallArgs),
 }
 
-/// Whose fault a failure is to be.
+/// What a failure means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HookMode {
-    /// Whatever is not approved is blocked.
+    /// What is not approved is blocked.
     Gate,
-    /// The person at the terminal is asked as well, and the first answer counts.
+    /// The person at the terminal is asked too, and the first answer counts.
     Relay,
 }
 
@@ -59,7 +59,7 @@ impl From<HookMode> for Mode {
 /// Answer a hook.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HookArgs {
-    /// gate: whatever is not approved is blocked. relay: the person at the terminal is asked as well, the first answer
+    /// gate: what is not approved is blocked. relay: the person at the terminal is asked too, and the first answer
     /// counts (PermissionRequest of Claude Code and Codex)
     #[arg(long, value_name = "MODE", default_value = "gate", hide_possible_values = true)]
     pub(crate) mode: HookMode,
@@ -70,10 +70,10 @@ pub(crate) struct HookArgs {
     /// How long deciding may take [default: as long as the hook waits; 24h with --defer]
     #[arg(long, value_parser = duration, value_name = "DURATION")]
     pub(crate) expires_in: Option<Duration>,
-    /// If nobody decided in time, let `claude -p` end and ask again when it is resumed
+    /// If there is no decision in time, let `claude -p` end and ask again when it is resumed
     #[arg(long)]
     pub(crate) defer: bool,
-    /// The event this hook is installed for, for agents that do not say
+    /// The event of this hook, for agents that do not name it
     #[arg(long, value_name = "EVENT")]
     pub(crate) event: Option<String>,
     /// The person on whose behalf the agent works
@@ -89,10 +89,10 @@ pub(crate) struct HookArgs {
     /// In a folder that is not open to the agent, ask first whether it may work there
     #[arg(long)]
     pub(crate) ask_folder: bool,
-    /// Give an unreachable server up sooner than after 10 s; never later
+    /// Give up on an unreachable server sooner than after 10 s; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,
-    /// Give standard input that does not end up sooner than after 5 s; never later
+    /// Give up on unfinished standard input sooner than after 5 s; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) input_within: Option<Duration>,
 }
@@ -118,25 +118,25 @@ pub(crate) struct InstallArgs {
     /// Which agent: claude-code, codex, gemini, cursor, copilot or opencode
     #[arg(value_parser = agent, value_name = "AGENT")]
     pub(crate) agent: Agent,
-    /// For this user in this project, the current folder [default]
+    /// For this user in this project, which is the current folder [default]
     #[arg(long, group = "scope")]
     pub(crate) project: bool,
-    /// For everybody who works on this project: without paths of this machine, to be committed
+    /// For everybody who works on this project: without local paths, to be committed
     #[arg(long, group = "scope")]
     pub(crate) shared: bool,
     /// For every project of this user
     #[arg(long, group = "scope")]
     pub(crate) user: bool,
-    /// For everybody on this machine, in a file that users cannot override (claude-code; as root)
+    /// For everybody on this machine, in a file that users cannot override (claude-code; needs root)
     #[arg(long, group = "scope")]
     pub(crate) managed: bool,
-    /// gate: block what is not approved. relay: race with the person at the terminal (claude-code and codex)
+    /// gate: block what is not approved. relay: also ask the person at the terminal (claude-code and codex)
     #[arg(long, value_name = "MODE", default_value = "gate", hide_possible_values = true)]
     pub(crate) mode: HookMode,
-    /// How long each call waits for a person; the agent's timeout is set to fit
+    /// How long each call waits for a person; the agent's timeout is set to match
     #[arg(long, value_parser = duration, value_name = "DURATION", default_value = "10m")]
     pub(crate) wait: Duration,
-    /// For `claude -p`: end when nobody decided in time, and ask again when resumed
+    /// For `claude -p`: end when there is no decision in time, and ask again when resumed
     #[arg(long)]
     pub(crate) defer: bool,
     /// Do not let commands run confined where policy allows that (claude-code, codex, gemini and opencode in gate mode)
@@ -152,12 +152,12 @@ pub(crate) struct InstallArgs {
     /// Print what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take out what was put in, and nothing else
+    /// Remove what was installed, and nothing else
     #[arg(long)]
     pub(crate) uninstall: bool,
 }
 
-/// Check that everything works, and that a no really blocks.
+/// Check that everything works, and that a deny really blocks.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Uses PLACET_URL and PLACET_TOKEN as the hooks do: run it with the agent's key, in the project's folder.
@@ -174,10 +174,10 @@ pub(crate) struct DoctorArgs {
     /// File with the agent's key, instead of PLACET_TOKEN
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Say that keys, people and policy were looked at after a restore; needs an admin's key
+    /// Confirm that keys, people and policy were checked after a restore; needs an admin's key
     #[arg(long)]
     pub(crate) confirm_restore: bool,
-    /// Give a server that is not there up sooner than usual; never later
+    /// Give up on an unreachable server sooner than usual; never later
     #[arg(long, value_parser = duration, value_name = "DURATION", hide = true)]
     pub(crate) give_up: Option<Duration>,
 }

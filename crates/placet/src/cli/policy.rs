@@ -1,4 +1,4 @@
-//! What the author of a policy types.
+//! The commands of a policy's author.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ Examples:
   placet policy simulate policy.toml                   what it would have done with everything on record
   placet policy put policy.toml                        put it in force")]
 pub(crate) enum PolicyCommand {
-    /// Check a policy file: every problem, and what is probably not meant
+    /// Check a policy file: all errors, and what is probably not intended
     Check(CheckArgs),
     /// Show the policy in force, or an earlier one
     Show(PolicyShowArgs),
@@ -27,15 +27,15 @@ pub(crate) enum PolicyCommand {
     Put(PutArgs),
     /// List the policies that were put, the newest first
     List,
-    /// What a policy would have done with everything on record
+    /// Show what a policy would have done with all requests on record
     Simulate(SimulateArgs),
-    /// Which rules match a request, and why
+    /// Show which rules match a request, and why
     Explain(Box<ExplainArgs>),
     /// Make a policy from the approval settings of another product
     Import(ImportArgs),
     /// Try a policy live beside the one in force, without effect
     Shadow(ShadowArgs),
-    /// Suggest rules for what was approved again and again; nothing is put in force
+    /// Suggest rules for calls that were approved repeatedly; nothing is put in force
     Suggest(SuggestArgs),
     /// List the policies that come with the program, or print one
     Presets {
@@ -112,7 +112,7 @@ pub(crate) struct SimulateArgs {
     /// The policy: a file, preset:NAME, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// When to end with 3: `denied` (a person denied it, this would allow it), `loosened` (anything moves towards allow)
+    /// When to exit with 3: `denied` (a person denied it, this would allow it), `loosened` (any change towards allow)
     /// or `any` (any change of effect)
     #[arg(long, value_name = "WHAT", default_value = "denied", hide_possible_values = true)]
     pub(crate) fail_on: FailOn,
@@ -129,7 +129,7 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum FailOn {
     /// A person denied it, and the candidate would allow it.
     Denied,
-    /// Anything moves towards allow.
+    /// Any change towards allow.
     Loosened,
     /// Any change of effect.
     Any,
@@ -146,13 +146,13 @@ pub(crate) struct ExplainArgs {
     /// A request on record: its id, or the beginning or end of it
     #[arg(value_name = "ID", required_unless_present_any = ["tool", "body"], conflicts_with_all = ["tool", "body"])]
     pub(crate) id: Option<String>,
-    /// A call that nobody made: its tool
+    /// A call that does not exist: its tool
     #[arg(long, value_name = "TOOL", requires = "args", conflicts_with = "body")]
     pub(crate) tool: Option<String>,
     /// Its arguments: a JSON object, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", requires = "tool", allow_hyphen_values = true)]
     pub(crate) args: Option<String>,
-    /// A whole request that nobody made, as `POST /v1/requests` takes it
+    /// A whole request that does not exist, as `POST /v1/requests` takes it
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) body: Option<String>,
     /// The agent that would ask
@@ -164,10 +164,10 @@ pub(crate) struct ExplainArgs {
     /// Where the call comes from: a JSON object, @FILE, or -
     #[arg(long, value_name = "JSON", conflicts_with_all = ["id", "body"])]
     pub(crate) context: Option<String>,
-    /// What the agent says of the risk
+    /// The agent's opinion of the risk
     #[arg(long, value_name = "RISK", conflicts_with_all = ["id", "body"])]
     pub(crate) risk: Option<Risk>,
-    /// By this policy instead of the one in force; needs no server
+    /// Use this policy instead of the one in force; needs no server
     #[arg(long, value_name = "FILE", conflicts_with = "id")]
     pub(crate) file: Option<String>,
     /// As `placet hook` would ask in this folder, if it were open to the agent
@@ -176,12 +176,12 @@ pub(crate) struct ExplainArgs {
     /// … and the agent were marked for confined calls, and its hook could confine this one
     #[arg(long, requires = "folder")]
     pub(crate) confined: bool,
-    /// List every rule, also those that are about other tools
+    /// List every rule, also rules about other tools
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-/// Make a policy from something else.
+/// Convert a policy.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 The policy goes to standard output, what became stricter and why to standard error.
@@ -225,18 +225,18 @@ pub(crate) struct ShadowArgs {
     pub(crate) off: bool,
 }
 
-/// Standing approvals.
+/// Grants.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-A standing approval is given with `placet approve ID --remember exact|session|pattern`.
+A grant is given with `placet approve ID --remember exact|session|pattern`.
 
 Examples:
   placet grant list
   placet grant revoke grt_…")]
 pub(crate) enum GrantCommand {
-    /// List standing approvals: your own, or all of them with an admin's or auditor's key
+    /// List grants: your own, or all of them with an admin's or auditor's key
     List,
-    /// Take a standing approval back, at once and everywhere
+    /// Revoke a grant, at once and everywhere
     Revoke {
         /// Its id, as `placet grant list` shows it
         #[arg(value_name = "ID")]

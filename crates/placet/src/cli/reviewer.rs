@@ -1,4 +1,4 @@
-//! What a reviewer types.
+//! The commands of a reviewer.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) struct InboxArgs {
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(crate) limit: u32,
-    /// Continue after the page that gave this cursor
+    /// Continue after the page with this cursor
     #[arg(long, value_name = "CURSOR", conflicts_with = "watch")]
     pub(crate) cursor: Option<String>,
 }
@@ -93,22 +93,22 @@ Examples:
   placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}' --uses 5")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: RequestChoice,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// A plan: a decision for every step, in the order approved, as a JSON list or @FILE
+    /// For a plan: a decision for every step, in the order approved, as a JSON list or @FILE
     #[arg(long, value_name = "JSON", conflicts_with_all = ["only", "group"])]
     pub(crate) steps: Option<String>,
-    /// A plan: approve these steps, in this order, and deny the others
+    /// For a plan: approve these steps, in this order, and deny the others
     #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "group")]
     pub(crate) only: Option<Vec<String>>,
     #[command(flatten)]
     pub(crate) remember: RememberArgs,
-    /// Also approve every other pending request that asks for the same call
+    /// Also approve every other pending request with the same call
     #[arg(long, conflicts_with_all = ["steps", "only", "remember", "dry_run", "group"])]
     pub(crate) same: bool,
-    /// Say what it would do, and do nothing
+    /// Show what it would do, and do nothing
     #[arg(long, conflicts_with = "group")]
     pub(crate) dry_run: bool,
     /// Do not ask
@@ -118,17 +118,17 @@ pub(crate) struct ApproveArgs {
 
 /// One request, or all of a pause.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Which {
+pub(crate) struct RequestChoice {
     /// Its id, or the beginning or end of it
     #[arg(value_name = "ID", required_unless_present = "group", conflicts_with = "group")]
     id: Option<String>,
-    /// Instead of one: every pending request of this group, which is one pause of one agent
+    /// Instead of one request: every pending request of this group, which is one pause of one agent
     #[arg(long, value_name = "GROUP")]
     pub(crate) group: Option<String>,
 }
 
-impl Which {
-    /// The id as typed. Where it may be missing, the group is there.
+impl RequestChoice {
+    /// The id as typed. If it is missing, the group is there.
     pub(crate) fn id(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
     }
@@ -137,14 +137,14 @@ impl Which {
 /// A yes that stands.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RememberArgs {
-    /// Remember the yes: `exact` (this very call), `template` (commands of this form), `session` (this tool in this session)
-    /// or `pattern` (calls that match)
+    /// Also give a grant: `exact` (this very call), `template` (commands of this form), `session` (this tool in this
+    /// session) or `pattern` (calls that match)
     #[arg(long, value_name = "SCOPE", hide_possible_values = true, conflicts_with = "group")]
     pub(crate) remember: Option<RememberScope>,
-    /// How often it counts [default: 20]
+    /// How often the grant counts [default: 20]
     #[arg(long, value_name = "N", requires = "remember", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) uses: Option<u32>,
-    /// For how long, such as 8h [default: 8h]
+    /// How long the grant lasts, such as 8h [default: 8h]
     #[arg(long = "for", value_name = "DURATION", requires = "remember", value_parser = duration)]
     pub(crate) lasts: Option<Duration>,
     /// pattern: what an argument must be, such as 'amount={"max":100}' or 'to="acme"'; may be repeated
@@ -164,7 +164,7 @@ pub(crate) enum RememberWithin {
     Project,
 }
 
-/// How far a standing yes reaches.
+/// How far a grant reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RememberScope {
     /// This very call: equal arguments.
@@ -177,7 +177,7 @@ pub(crate) enum RememberScope {
     Template,
 }
 
-/// Say yes with other arguments.
+/// Approve with other arguments.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 The replacement is whole, never merged, and cannot change the tool.
@@ -197,7 +197,7 @@ pub(crate) struct EditArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// Say what it would do, and do nothing
+    /// Show what it would do, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask
@@ -213,7 +213,7 @@ Examples:
   placet deny --group pause-17 --reason 'ask again with fewer'")]
 pub(crate) struct DenyArgs {
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) which: RequestChoice,
     /// Why: the agent is told
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
@@ -237,7 +237,7 @@ pub(crate) struct AnswerArgs {
     /// The answer
     #[arg(value_name = "VALUE", required_unless_present = "nothing", allow_hyphen_values = true)]
     pub(crate) values: Vec<String>,
-    /// Answer with nothing, where the question allows it
+    /// Answer with nothing, if the question allows it
     #[arg(long, conflicts_with = "values")]
     pub(crate) nothing: bool,
     /// Why
@@ -276,7 +276,7 @@ pub(crate) struct ResolveArgs {
     /// Its id, or the beginning or end of it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// What became of it: succeeded or failed
+    /// The outcome: succeeded or failed
     #[arg(long, value_name = "STATUS", hide_possible_values = true)]
     pub(crate) status: Resolution,
     /// How you know
@@ -284,7 +284,7 @@ pub(crate) struct ResolveArgs {
     pub(crate) reason: String,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Resolution {
     /// It worked.

@@ -1,4 +1,4 @@
-//! `placet run` as it is typed.
+//! The command `placet run`.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -27,16 +27,16 @@ Examples:
   placet run --clear"
 )]
 pub(crate) struct RunArgs {
-    /// What the command may do, as JSON or base64url; without it, the folder you are in is the workspace
+    /// What the command may do, as JSON or base64url; without it, the current folder is the workspace
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Option<String>,
     /// Ask a person to let the command run without confinement
     #[arg(long, conflicts_with = "profile")]
     pub(crate) ask: bool,
-    /// Where the marks are that hooks leave
+    /// The folder of the marks that hooks leave
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) marks: Option<PathBuf>,
-    /// Take this mark, and run nothing: it shows that an agent runs what it is handed
+    /// Take this mark, and run nothing: it shows that an agent runs the command it gets
     #[arg(long, value_name = "MARK", hide = true, conflicts_with_all = ["profile", "ask"])]
     pub(crate) prove: Option<String>,
     /// Print the profile, and run nothing

@@ -7,17 +7,17 @@ use placet_core::{Kind, Record, State, show};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::script::{self, Ask};
+use super::script::{self, DemoRequest};
 use crate::output::{self, DIM, GOOD, NAME, headline, json_line, oneline, paint, short, state_style};
 
-/// How many things may wait at once before the agent stops asking more.
+/// How many requests may be pending before the agent stops making more.
 const WAITING: usize = 15;
 /// Between two small things.
 const PACE: Duration = Duration::from_secs(20);
-/// Between two things of the first round: slow enough to follow.
+/// The pause between two requests of the first round: slow enough to follow.
 const STEP: Duration = Duration::from_millis(300);
 
-/// The agent and how it tells its story.
+/// The agent, and how it reports.
 #[derive(Clone)]
 pub(super) struct Story {
     pub(super) client: Client,
@@ -25,7 +25,7 @@ pub(super) struct Story {
 }
 
 impl Story {
-    /// Asks one of everything and waits for all decisions. Says how many there were.
+    /// Makes one request of each kind and waits for all decisions. Returns the number of requests.
     pub(super) async fn once(&self) -> anyhow::Result<usize> {
         let mut following = JoinSet::new();
         for ask in script::everything() {
@@ -39,12 +39,12 @@ impl Story {
         Ok(decided)
     }
 
-    /// Asks one of everything, then small things for ever, as long as there is room in the inbox.
+    /// Makes one request of each kind, then small ones for ever, while there is room in the inbox.
     pub(super) async fn for_ever(&self) -> anyhow::Result<()> {
         let mut following = JoinSet::new();
         for ask in script::everything() {
             self.ask(ask, &mut following).await?;
-            // A program that reads needs no time to follow.
+            // A program that reads the output needs no pauses.
             if !self.json {
                 tokio::time::sleep(STEP).await;
             }
@@ -61,8 +61,8 @@ impl Story {
         Ok(())
     }
 
-    /// Asks one thing and follows it in a task of its own.
-    async fn ask(&self, ask: Ask, following: &mut JoinSet<anyhow::Result<()>>) -> anyhow::Result<()> {
+    /// Makes one request and follows it in its own task.
+    async fn ask(&self, ask: DemoRequest, following: &mut JoinSet<anyhow::Result<()>>) -> anyhow::Result<()> {
         let record = self.client.create(&ask.create, CreateOptions::default()).await?;
         let note = paint(DIM, &format!("[{}]", ask.note));
         self.tell("asked", &record, &format!("asks  {}\n          {note}", what(&record)))?;
@@ -71,7 +71,7 @@ impl Story {
         Ok(())
     }
 
-    /// Waits for the decision; what was approved is run once, on exactly the arguments the claim returned.
+    /// Waits for the decision. What was approved is run once, with exactly the arguments of the claim.
     async fn follow(&self, asked: Record) -> anyhow::Result<()> {
         let record = self.client.wait_decided(asked.id, None).await?;
         let state = paint(state_style(record.state), &headline(&record));

@@ -1,4 +1,4 @@
-//! The reviewer who plays along in `placet demo --auto`: decides whatever comes, each kind in its own way.
+//! The scripted reviewer of `placet demo --auto`: decides everything, each kind in its own way.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(super) async fn review(client: Client) {
     let query = ListQuery { state: Some(State::Pending), limit: Some(50), ..ListQuery::default() };
     loop {
-        // Whatever goes wrong here shows in the agent's story, which then never ends well.
+        // A failure here shows in the agent's output, which then does not finish.
         if let Ok(page) = client.list(&query).await {
             for record in page.items {
                 let _ = client.decide(record.id, &decision(&record)).await;
@@ -20,7 +20,7 @@ pub(super) async fn review(client: Client) {
     }
 }
 
-/// The second of two people: agrees to what the first one has agreed to, and to nothing else.
+/// The second of two people: approves only what the first one has approved.
 pub(super) async fn second(client: Client) {
     let query = ListQuery { state: Some(State::Pending), limit: Some(50), ..ListQuery::default() };
     loop {
@@ -34,7 +34,7 @@ pub(super) async fn second(client: Client) {
     }
 }
 
-/// What a sensible person might say.
+/// The answers of a sensible person.
 fn decision(record: &Record) -> Decide {
     match record.kind {
         Kind::Input => Decide::respond(record, answer(record)),

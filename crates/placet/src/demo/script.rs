@@ -1,29 +1,29 @@
-//! What the demo's agent asks: one of everything, one of them hostile, then small things for ever.
+//! The requests of the demo's agent: one of each kind, one of them hostile, then small ones for ever.
 
 use placet_core::{Create, Kind};
 use serde_json::{Value, json};
 
-/// One thing to ask, and why it is in the demo.
-pub(super) struct Ask {
+/// One request, and why it is in the demo.
+pub(super) struct DemoRequest {
     pub(super) note: &'static str,
     pub(super) create: Create,
 }
 
-fn ask(note: &'static str, body: Value) -> Ask {
+fn ask(note: &'static str, body: Value) -> DemoRequest {
     // Every body here is a literal of this file, and a test reads them all.
     let create = serde_json::from_value(body).unwrap_or_else(|_| Create::new(Kind::Action, "demo"));
-    Ask { note, create }
+    DemoRequest { note, create }
 }
 
 /// One of everything.
-pub(super) fn everything() -> Vec<Ask> {
+pub(super) fn everything() -> Vec<DemoRequest> {
     let mut asks = actions();
     asks.extend(plan_and_confirmation());
     asks.extend(questions());
     asks
 }
 
-fn actions() -> Vec<Ask> {
+fn actions() -> Vec<DemoRequest> {
     vec![
         ask(
             "policy allows it: it passes in the same call, and is on record like everything else",
@@ -67,7 +67,7 @@ fn actions() -> Vec<Ask> {
     ]
 }
 
-fn plan_and_confirmation() -> Vec<Ask> {
+fn plan_and_confirmation() -> Vec<DemoRequest> {
     vec![
         ask(
             "a plan of three steps: `placet approve ID --only backup,verify` leaves one out",
@@ -85,7 +85,7 @@ fn plan_and_confirmation() -> Vec<Ask> {
     ]
 }
 
-fn questions() -> Vec<Ask> {
+fn questions() -> Vec<DemoRequest> {
     let question = |note, text: &str, input: Value| {
         ask(
             note,
@@ -118,8 +118,8 @@ fn questions() -> Vec<Ask> {
     ]
 }
 
-/// Small things to ask, round and round.
-pub(super) fn small(turn: usize) -> Ask {
+/// Small requests, again and again.
+pub(super) fn small(turn: usize) -> DemoRequest {
     let turn_text = turn.to_string();
     match turn % 4 {
         0 => ask(

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpSocket, task::JoinSet};
 
 use super::{Check, Verdict};
-use crate::serve::{self, Loaded, StartOptions};
+use crate::serve::{self, NamedPolicy, StartOptions};
 
 /// Denies one tool and allows another.
 const POLICY: &str = r#"
@@ -47,7 +47,7 @@ pub(super) async fn all(agents: &[Agent], give_up: Option<Duration>) -> anyhow::
         data: folder.path().join("data"),
         listen: ListenAddress::loopback(0),
         bootstrap_token: bootstrap.clone(),
-        policy: Loaded::built_in("doctor", POLICY)?,
+        policy: NamedPolicy::built_in("doctor", POLICY)?,
     })
     .await?;
     let checks = with(&running.url, &bootstrap, folder.path(), agents, give_up).await;

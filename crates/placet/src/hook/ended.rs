@@ -1,4 +1,4 @@
-//! At the end of a session: one short text that says what passed without a person, what was confined, and what was asked.
+//! At the end of a session: a short text about what passed without a person, what was confined, and what was asked.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::output::safe;
 
-/// Nobody should wait long for this.
+/// The timeout: the session is over, so this must be quick.
 const OUTAGE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Adds the text to what the hook has to say. Where it cannot be had, nothing is said: the session is over either way.
+/// Adds the text to the hook's output. Without it the hook says nothing about the session.
 pub(super) async fn told(client: &Client, session: &str, output: Output) -> Output {
     let client = client.clone().with_outage_budget(OUTAGE);
     let asked = tokio::time::timeout(PATIENCE, client.session_summary(Some(session), None)).await;

@@ -1,9 +1,10 @@
-//! What git would do in a folder: which repository it uses, and which programs its configuration starts.
+//! What git would do in a folder: the repository it uses, and the programs that its configuration starts.
 //!
-//! Only files are read: git itself is never run, because running it in a hostile folder is the danger. Every doubt becomes
-//! an entry, and an entry holds the call. Where git reads less than we do, we stay stricter: every `includeIf` counts as
-//! taken, `config.worktree` counts without its extension, and discovery does not stop at `GIT_CEILING_DIRECTORIES` or at
-//! another file system. There git would find no repository at all. `safe.directory` is no defence and is not looked at.
+//! Only files are read. Git itself is never run, because running it in a hostile folder is the danger. Every doubt
+//! becomes an entry, and an entry holds the call. Where git reads less than we do, we stay stricter: every
+//! `includeIf` counts as true, `config.worktree` counts without its extension, and discovery does not stop at
+//! `GIT_CEILING_DIRECTORIES` or at another file system, where git would find no repository. `safe.directory` is no
+//! protection and is ignored.
 
 use std::{
     ffi::OsString,
@@ -23,20 +24,20 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-/// How many entries are sent, and how long each may be.
+/// The number of entries that are sent, and the length of each.
 const ENTRIES: usize = 20;
 const LENGTH: usize = 200;
 
-/// Gives a variable of the environment that the agent's commands inherit.
+/// Reads a variable of the environment that the agent's commands inherit.
 type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// What git would do in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Git {
-    /// The top of the working tree git would use, resolved, or of the repository itself where it is bare; none outside of
+    /// The top of the working tree git would use, resolved, or of the repository itself if it is bare; none outside of
     /// any.
     pub(crate) repository: Option<String>,
-    /// Each entry that would start a program or bend what git reads, in words: `core.fsmonitor=./x (.git/config)`.
+    /// Each entry that would start a program or change what git reads, in words: `core.fsmonitor=./x (.git/config)`.
     pub(crate) runs: Vec<String>,
 }
 
@@ -65,26 +66,26 @@ struct Report {
     entries: Vec<String>,
     /// Entries that no longer fit.
     more: usize,
-    /// Files are named relative to these, where they are inside.
+    /// Files inside these are named relative to them.
     top: Option<PathBuf>,
     home: Option<PathBuf>,
 }
 
 impl Report {
-    /// A setting, with the file it stands in.
+    /// A setting, with its file.
     fn setting(&mut self, key: &str, value: Option<&str>, source: &str) {
         let key = cut(&safe(key), 60);
         let value = value.map(|value| format!("={}", cut(&safe(value), 70))).unwrap_or_default();
         self.add(format!("{key}{value} ({})", cut(&safe(source), 60)));
     }
 
-    /// A file that starts a program or bends what git reads by being there.
+    /// A file that starts a program or changes what git reads, just by being there.
     fn file(&mut self, path: &Path, why: &str) {
         let name = cut(&safe(&self.name(path)), 120);
         self.add(format!("{name}: {}", cut(&safe(why), 70)));
     }
 
-    /// Something that could not be read or understood.
+    /// A file that could not be read or understood.
     fn unreadable(&mut self, path: &Path, why: &str) {
         let name = cut(&safe(&self.name(path)), 90);
         self.add(format!("cannot be read: {name}: {}", cut(&safe(why), 80)));

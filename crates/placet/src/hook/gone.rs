@@ -1,4 +1,4 @@
-//! Noticing that nobody waits for the answer any more: a signal, a parent that went away, a closed pipe.
+//! Notices that the agent no longer waits: a signal, a parent that has gone, a closed pipe.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends when nobody waits any more, and says why.
+/// Ends when the agent no longer waits, and returns the reason.
 pub(super) async fn gone() -> &'static str {
     let parent = rustix::process::getppid();
     let mut signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()]
@@ -37,7 +37,7 @@ async fn heard(signal: &mut Option<Signal>) {
     }
 }
 
-/// Whether the other end of our output was closed. A pipe says so with an error, a socket with a hang-up.
+/// Whether the other end of our output was closed. A pipe shows that as an error, a socket as a hang-up.
 fn nobody_reads() -> bool {
     let stdout = std::io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];

@@ -1,4 +1,4 @@
-//! `placet hook install`: puts the hook into an agent's settings, keeps the rest as it is, and takes it out again.
+//! `placet hook install`: adds the hook to an agent's settings, keeps everything else, and removes it again.
 
 use std::{
     fs, io,
@@ -20,7 +20,7 @@ pub(crate) mod settings;
 use document::{Json, diff};
 use scope::{Scope, place};
 use server::server_notes;
-use settings::{Wanted, add, installed, remove};
+use settings::{HookEntry, add, installed, remove};
 
 use crate::{
     cli::{Global, InstallArgs},
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<E
         only_once(args.agent, scope)?;
     }
     let before = read(&path)?;
-    let wanted = Wanted {
+    let wanted = HookEntry {
         agent: args.agent,
         mode,
         program: if scope == Scope::Shared { "placet".to_owned() } else { program()? },
@@ -75,7 +75,8 @@ pub(crate) async fn run(args: &InstallArgs, global: &Global) -> anyhow::Result<E
     };
     let changes = before != after;
     if !args.dry_run {
-        // First this one: a hook that is not trusted looks installed and does not run, a plugin without its lock fails open.
+        // This one first: an untrusted hook looks installed and does not run, and a plugin without its lock fails
+        // open.
         if let Some(companion) = &companion {
             companion.write()?;
         }
@@ -103,13 +104,14 @@ fn only_once(agent: Agent, scope: Scope) -> anyhow::Result<()> {
     )))
 }
 
-/// Whether an address leads to this machine.
+/// Whether a URL leads to this machine.
 fn is_here(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or(url);
     ["localhost", "127.", "[::1]"].iter().any(|here| host.starts_with(here))
 }
 
-/// Whether calls may run confined: where the agent runs what its hook hands it, and calls are not asked for again later.
+/// Whether calls may run confined: the agent must run the command from its hook, and calls must not be asked for
+/// again later.
 fn confines(args: &InstallArgs) -> bool {
     let agent = matches!(args.agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::OpenCode);
     agent && Mode::from(args.mode) == Mode::Gate && !args.no_confine && !args.defer
@@ -123,12 +125,12 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// The other file that an agent needs for its hooks to count, as it is and as it is to be.
+/// The second file that an agent's hooks need, before and after the change.
 struct Companion {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
-    /// Whether there is something of ours in `before`, which then is no backup.
+    /// Whether `before` contains entries of ours. Then it is no backup.
     touched: bool,
 }
 
@@ -143,7 +145,7 @@ impl Companion {
         Ok(Self { path, before, after, touched })
     }
 
-    /// What OpenCode refuses as long as the plugin is not there.
+    /// The lock of OpenCode, which refuses every tool while the plugin is missing.
     fn of_opencode(user: bool, uninstall: bool) -> anyhow::Result<Self> {
         let path = opencode::place(user).ok_or_else(homeless)?;
         let before = read(&path)?;
@@ -172,15 +174,15 @@ fn homeless() -> anyhow::Error {
     usage("HOME is not set: where are your settings?")
 }
 
-/// The program that the hook runs: this one, wherever the agent is started from.
+/// The program of the hook: this one, wherever the agent is started.
 fn program() -> anyhow::Result<String> {
     let path = std::env::current_exe()?;
     let path = path.to_str().ok_or_else(|| usage("the path of `placet` is not UTF-8"))?;
     Ok(path.to_owned())
 }
 
-/// The whole file as it is to be; nothing if it is not to be there.
-fn changed(before: Option<&str>, wanted: &Wanted, uninstall: bool) -> Result<Option<String>, String> {
+/// The whole new file. None if it should not exist.
+fn changed(before: Option<&str>, wanted: &HookEntry, uninstall: bool) -> Result<Option<String>, String> {
     if wanted.agent == Agent::OpenCode {
         let foreign = before.is_some_and(|text| !text.contains("placet hook install opencode"));
         if foreign {
@@ -193,7 +195,7 @@ fn changed(before: Option<&str>, wanted: &Wanted, uninstall: bool) -> Result<Opt
         "" if uninstall => return Ok(before.map(str::to_owned)),
         "" => Json::Object(Vec::new()),
         _ => serde_json::from_str::<Json>(text)
-            .map_err(|error| format!("it is not plain JSON ({error}); mend it, or take comments out"))?,
+            .map_err(|error| format!("it is not plain JSON ({error}); correct it, or remove comments"))?,
     };
     let original = document.clone();
     if uninstall {
@@ -207,7 +209,7 @@ fn changed(before: Option<&str>, wanted: &Wanted, uninstall: bool) -> Result<Opt
     } else {
         add(&mut document, wanted)?;
     }
-    // Not a byte is touched when nothing changes.
+    // Nothing changes, so the file is not touched.
     Ok(if document == original && before.is_some() {
         before.map(str::to_owned)
     } else {
@@ -215,9 +217,9 @@ fn changed(before: Option<&str>, wanted: &Wanted, uninstall: bool) -> Result<Opt
     })
 }
 
-/// Writes the file whole or not at all, and keeps what was there before us beside it.
+/// Writes the file completely or not at all, and keeps the version from before us beside it.
 fn write(path: &Path, before: Option<&str>, after: Option<&str>, agent: Agent) -> anyhow::Result<()> {
-    // Settings are often links into a folder of their own: the link stays.
+    // Settings are often links into another folder: the link stays.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(after) = after else { return Ok(fs::remove_file(path)?) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -250,7 +252,7 @@ fn replace(path: &Path, folder: &Path, text: &str, like: &Path) -> anyhow::Resul
     Ok(())
 }
 
-/// Says what was done, or would be.
+/// Prints what was done, or would be done.
 fn told(
     args: &InstallArgs,
     global: &Global,
@@ -279,8 +281,8 @@ fn told(
         return Ok(ExitCode::SUCCESS);
     }
     let done = match (changes, args.dry_run, args.uninstall) {
-        (false, _, true) => "nothing of Placet is in there",
-        (false, _, false) => "is as it should be",
+        (false, _, true) => "contains nothing of Placet",
+        (false, _, false) => "is up to date",
         (true, true, _) => "would change",
         (true, false, true) => "no longer runs Placet",
         (true, false, false) => "now runs Placet",
@@ -350,9 +352,12 @@ fn notes(args: &InstallArgs) -> Vec<String> {
     }
     let starts = matches!(args.agent, Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::OpenCode);
     notes.push(if starts {
-        format!("See that {0} calls it, and that a no blocks: placet doctor --agent {0} --prove", args.agent)
+        format!(
+            "Check that {0} calls it, and that a deny blocks: placet doctor --agent {0} --prove",
+            args.agent
+        )
     } else {
-        format!("Prove that a no blocks: placet doctor --agent {}", args.agent)
+        format!("Check that a deny blocks: placet doctor --agent {}", args.agent)
     });
     notes
 }

@@ -1,7 +1,7 @@
-//! What one hook process leaves for the next: which request belongs to which call, and its permit.
+//! What one hook process leaves for the next: the request of each call, and its permit.
 //!
-//! Kept in files of the user's own (`PLACET_STATE_DIR`, `$XDG_STATE_HOME/placet`, `~/.local/state/placet`). Nothing here
-//! decides anything: without it every call is asked for anew, and outcomes stay unreported.
+//! Kept in the user's own files (`PLACET_STATE_DIR`, `$XDG_STATE_HOME/placet`, `~/.local/state/placet`). Nothing here
+//! decides anything: without it every call is asked for again, and results are not reported.
 
 use std::{
     fs,
@@ -15,15 +15,15 @@ use placet_core::RequestId;
 use placet_hooks::{Agent, Call};
 use serde::{Deserialize, Serialize};
 
-/// Sessions that nobody touched for this long are forgotten.
+/// Sessions that are idle for this long are removed.
 const KEPT: Duration = Duration::from_hours(7 * 24);
-/// Temporary files of a session are removed once it ran nothing for this long.
+/// Temporary files of a session are removed after it ran nothing for this long.
 #[cfg(target_os = "linux")]
 const TEMPORARY: Duration = Duration::from_hours(24);
-/// Most notes of one session that are looked at.
+/// Most notes of one session that are read.
 const NOTES: usize = 1_000;
 
-/// What is remembered of one session of one agent.
+/// The notes of one session of one agent.
 pub(super) struct Memory {
     folder: Option<PathBuf>,
 }
@@ -36,17 +36,17 @@ pub(super) struct Note {
     pub(super) permit: Option<String>,
     /// The agent's id of the call.
     pub(super) call_id: Option<String>,
-    /// Equal for calls of one tool with one set of arguments.
+    /// Equal for all calls of one tool with one set of arguments.
     pub(super) same: String,
-    /// The same of the call as the agent made it, if it was handed another one: an agent that drops what it is handed tells of
-    /// this one.
+    /// The same for the call as the agent made it, if the agent got another one. An agent that ignores the
+    /// replacement reports this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<String>,
-    /// Asked beside the person at the terminal: withdrawn when that person answers.
+    /// Asked in relay mode: cancelled when the person at the terminal answers.
     pub(super) relay: bool,
-    /// Asked by a sub-agent: the end of the main agent's turn says nothing about it.
+    /// Asked by a sub-agent, so the end of the main agent's turn does not end it.
     pub(super) subagent: bool,
-    /// The mark that the runner takes, if the agent was handed a run of `placet run`.
+    /// The mark that the runner takes, if the agent got a run of `placet run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mark: Option<Mark>,
 }
@@ -57,11 +57,12 @@ pub(super) struct Mark {
     pub(super) name: String,
     /// Where it is kept.
     pub(super) folder: PathBuf,
-    /// The file that says that the agent runs what it is handed.
+    /// The file that proves that the agent runs the command it gets.
     pub(super) proof: PathBuf,
-    /// … and of which agent, program and mode.
+    /// The agent, program and mode of the proof.
     pub(super) says: String,
-    /// A trial before a call that may run free. Otherwise the call was allowed confined, and without the mark it ran free.
+    /// A trial before a call that may run free. Otherwise the call was allowed confined, and without the mark it ran
+    /// free.
     pub(super) trial: bool,
     /// Of a confined call: what [`tried`] says of its command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +78,8 @@ impl Memory {
         Self { folder: root().map(|root| root.join("hooks").join(name)) }
     }
 
-    /// Where confined commands of this session keep their `/tmp`. Nothing if there is no place for it: then each has its own.
+    /// The `/tmp` of this session's confined commands. None if there is no place for it: then each command has its
+    /// own.
     pub(super) fn kept(&self) -> Option<PathBuf> {
         let name = self.folder.as_ref()?.file_name()?;
         let all = temporary(&root()?);
@@ -87,11 +89,11 @@ impl Memory {
             placet_confine::tidy_kept(&all, TEMPORARY);
             placet_confine::tidy_removed(&all.with_file_name("removed"));
         }
-        // The runner takes no path with a link in it.
+        // The runner accepts no path with a link in it.
         Some(fs::canonicalize(&all).ok()?.join(name))
     }
 
-    /// The session is over: its temporary files are removed. Those that a command still uses are removed a day later.
+    /// The session is over: its temporary files are removed. Those still in use are removed a day later.
     pub(super) fn forget_kept(&self) {
         #[cfg(target_os = "linux")]
         if let Some(name) = self.folder.as_ref().and_then(|folder| folder.file_name())
@@ -101,7 +103,7 @@ impl Memory {
         }
     }
 
-    /// Writes a note, or writes it anew. Whether it worked changes nothing for the call at hand.
+    /// Writes a note, or rewrites it. A failure does not affect the current call.
     pub(super) fn note(&self, note: &Note) {
         let Ok(text) = serde_json::to_vec(note) else { return };
         let _ = self.write(&format!("{}.json", note.request), &text);
@@ -125,7 +127,7 @@ impl Memory {
         }
     }
 
-    /// How many calls that look like this one have come to an end in this session.
+    /// The number of equal calls of this session that have ended.
     pub(super) fn occurrence(&self, call: &Call) -> u32 {
         let count = self.folder.as_ref().and_then(|folder| fs::read_to_string(folder.join(count(call))).ok());
         count.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
@@ -136,7 +138,7 @@ impl Memory {
         let _ = self.write(&count(call), occurrence.saturating_add(1).to_string().as_bytes());
     }
 
-    /// Keeps that a command was run confined.
+    /// Records that a command was run confined.
     pub(super) fn attempted(&self, command: &str, request: RequestId) {
         let _ = self.write(&format!("{command}.tried"), request.to_string().as_bytes());
     }
@@ -156,7 +158,7 @@ impl Memory {
             }
             fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        // Readable by its owner alone, and there whole or not at all.
+        // Readable only by its owner, and written completely or not at all.
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.persist(folder.join(name)).map_err(|error| error.error)?;
@@ -177,7 +179,7 @@ pub(super) fn tried(command: &str) -> String {
     name.trim_start_matches("sha256:").to_owned()
 }
 
-/// The folder of all that hooks leave behind.
+/// The folder of all hooks' files.
 pub(crate) fn root() -> Option<PathBuf> {
     let folder = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -199,13 +201,13 @@ pub(crate) fn records_folder() -> Option<PathBuf> {
     root().map(|root| temporary(&root))
 }
 
-/// Whether the folder is the one in the home folder, whose name is protected wherever it lies.
+/// Whether it is the folder in the home folder, whose name is always protected.
 pub(super) fn is_usual() -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     home.is_some_and(|home| root().is_some_and(|root| root == home.join(".local/state/placet")))
 }
 
-/// Forgets sessions, marks and proofs that nobody touched for long.
+/// Removes sessions, marks and proofs that were not used for long.
 fn tidy(sessions: &Path) {
     let beside = ["marks", "proofs", "folders"].map(|name| sessions.with_file_name(name));
     for all in std::iter::once(sessions.to_path_buf()).chain(beside) {

@@ -1,6 +1,6 @@
-//! Where a call happens: the folder it runs in and what each of its paths leads to, with links followed.
+//! The place of a call: its folder, and where each of its paths leads, with links followed.
 //!
-//! Only a program on the agent's own machine can find this out. What is sent here can satisfy `under = "@workspace"`.
+//! Only a program on the agent's own machine can find this out. The result can satisfy `under = "@workspace"`.
 
 use std::{
     io::ErrorKind,
@@ -15,7 +15,7 @@ use super::git;
 
 /// Longest path, in bytes: what Linux takes.
 const LONGEST: usize = 4096;
-/// Most bytes of all paths of a call together. With more of them nobody could see what it is about.
+/// Most bytes of all paths of a call together. With more of them the call could not be judged.
 const MOST: usize = 32 * 1024;
 
 /// The call with its folder and its paths resolved.
@@ -23,14 +23,15 @@ pub(super) fn placed(call: &Call) -> Call {
     Call { context: context(&call.tool, &call.input, &call.context), ..call.clone() }
 }
 
-/// Where a call comes from, with its folder and its paths resolved. What cannot be resolved is left out, and then it waits.
+/// The context of a call, with its folder and its paths resolved. What cannot be resolved is left out, and then the
+/// call waits.
 pub(crate) fn context(
     tool: &str,
     input: &Map<String, Value>,
     said: &Map<String, Value>,
 ) -> Map<String, Value> {
     let mut context = said.clone();
-    // What an agent says of it does not count.
+    // The agent's own statement about it does not count.
     for ours in ["paths", "files", "git", "moved", "confines"] {
         context.remove(ours);
     }
@@ -40,7 +41,7 @@ pub(crate) fn context(
     }
     let Ok(folder) = std::fs::canonicalize(folder) else { return context };
     let named = named(tool, input);
-    // It names folders in which `cd` looks first.
+    // It names folders that `cd` searches first.
     let moves = named.as_ref().is_some_and(|named| named.moved);
     if moves && std::env::var_os("CDPATH").is_some_and(|path| !path.is_empty()) {
         return context;
@@ -48,7 +49,7 @@ pub(crate) fn context(
     let moved = named.as_ref().and_then(|named| named.folder.as_deref());
     let folder = match moved {
         None => folder,
-        // A folder that is not there is where nothing can run.
+        // Nothing can run in a folder that does not exist.
         Some(moved) => match resolved(moved, &folder).filter(|folder| folder.is_dir()) {
             Some(folder) => folder,
             None => return context,
@@ -60,7 +61,7 @@ pub(crate) fn context(
         context.insert("moved".to_owned(), json!(moved));
     }
     let Some(named) = named else { return context };
-    // It names a file with more options, a program to run among them.
+    // It names a file with more options, which may include a program.
     if named.programs.contains("rg") && std::env::var_os("RIPGREP_CONFIG_PATH").is_some() {
         return context;
     }
@@ -91,7 +92,7 @@ pub(crate) fn context(
         return context;
     }
     context.insert("paths".to_owned(), Value::Object(paths));
-    // Only what is there may stand for other files when the command is remembered.
+    // Only existing files may stand for other files when the command is remembered.
     if !files.is_empty() {
         context.insert("files".to_owned(), Value::Array(files));
     }
@@ -102,13 +103,13 @@ pub(crate) fn context(
     context
 }
 
-/// Whether a text begins like an address, such as `file:`.
+/// Whether a text begins like a URL, such as `file:`.
 fn is_address(text: &str) -> bool {
     text.split('/').next().is_some_and(|first| first.contains(':'))
 }
 
-/// Whether a program may come from the project itself: an edit could have put it there. What lies in the folders that edits
-/// may not change is fine.
+/// Whether a program may come from the project itself, where an edit could have put it. Programs in folders that edits
+/// may not change are fine.
 fn own_programs(folder: &Path, path: Option<&std::ffi::OsStr>) -> bool {
     const HELD: [&str; 3] = [".venv", "venv", "node_modules"];
     let top = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
@@ -120,17 +121,17 @@ fn own_programs(folder: &Path, path: Option<&std::ffi::OsStr>) -> bool {
 }
 
 fn own_to_a_process(path: &Path) -> bool {
-    // Memory that is shared as files is there for all of them.
+    // Memory that is shared as files exists for all of them.
     path.starts_with("/proc")
         || (path.starts_with("/dev") && path != Path::new("/dev") && !path.starts_with("/dev/shm"))
 }
 
-/// What a text leads to from a folder that is resolved itself. Nothing if that depends on more than what is there now.
+/// Where a text leads from a resolved folder. None if that depends on more than the current files.
 fn resolved(text: &str, folder: &Path) -> Option<PathBuf> {
     let wild = text.contains(['*', '?', '[', '{', '(']);
     let climbs = text.contains("..") || text.contains("[.");
     let odd = text.len() > LONGEST || text.chars().any(char::is_control) || text.contains("://");
-    // A home folder to some, and a folder of that name to others.
+    // Some programs read it as a home folder, others as a folder of that name.
     if odd || text.starts_with('~') || (wild && climbs) {
         return None;
     }
@@ -145,12 +146,12 @@ fn resolved(text: &str, folder: &Path) -> Option<PathBuf> {
             }
             Component::Normal(name) => {
                 at.push(name);
-                // What lies there differs from process to process.
+                // The content differs from process to process.
                 if own_to_a_process(&at) {
                     return None;
                 }
                 match std::fs::symlink_metadata(&at) {
-                    // A link to nothing is a way to anywhere.
+                    // The target of a dangling link can be created anywhere later.
                     Ok(found) if found.is_symlink() => at = std::fs::canonicalize(&at).ok()?,
                     Ok(_) => {}
                     Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}

@@ -1,4 +1,5 @@
-//! A request in full, for people: what would happen and why it waits first, the agent's own words last and marked.
+//! A request in full, for people: first what would happen and why it waits, last the agent's own words, marked as
+//! such.
 
 use placet_core::{
     DecisionWord, DisplayField, Effect, InputType, Kind, Needs, Record, State, StepDecision, Time, show,
@@ -11,7 +12,7 @@ use super::{
     together,
 };
 
-/// How a line is meant; terminals and screens have their own colours for it.
+/// The meaning of a line. Terminals and screens choose the colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// The sentence on top.
@@ -33,7 +34,7 @@ pub(crate) enum Tone {
 /// One line: a label and a text, both safe to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// What it is; empty for a sentence.
+    /// The label. Empty for a sentence.
     pub(crate) label: String,
     /// What it says.
     pub(crate) text: String,
@@ -68,7 +69,7 @@ pub(crate) fn headline(record: &Record) -> String {
         ([], Some(grant)) => said.extend([" by ", &show(&grant.whose())]),
         ([], None) => {
             said.push_str(" by policy");
-            // The first reason is the one that decided; the whole list is in the detail.
+            // The first reason decided. The detail has the whole list.
             if let Some(reason) = record.verdict.reasons.first() {
                 said.extend([": ", &show(reason)]);
             }
@@ -153,11 +154,12 @@ impl Sheet {
     }
 }
 
-/// The values below a pointer, each with the rest of its pointer, as the server drew them, or drawn by the same rule here.
+/// The values below a pointer, each with the rest of its pointer, as the server drew them, or drawn here by the same
+/// rule.
 pub(super) fn fields(record: &Record, below: &str) -> Vec<(String, String)> {
     if let Some(display) = &record.display {
         let below = |field: &DisplayField| {
-            // An empty object stands at the pointer itself; everything else stands below it.
+            // An empty object is at the pointer itself, everything else below it.
             field.pointer.strip_prefix(below)?.strip_prefix('/')?;
             let place = field.place();
             Some((safe(place.strip_prefix(below)?.strip_prefix('/')?), safe(&field.text)))
@@ -343,7 +345,7 @@ fn outcome(out: &mut Sheet, record: &Record) {
         let by = outcome
             .resolved_by
             .as_deref()
-            .map(|by| format!(" (settled by {})", show(by)))
+            .map(|by| format!(" (resolved by {})", show(by)))
             .unwrap_or_default();
         out.add("outcome", format!("{}{by}{note}", record.state), tone);
     }
@@ -382,7 +384,7 @@ fn why(out: &mut Sheet, record: &Record, now: Time) {
     }
 }
 
-/// The rules that spoke, each with its reason; the deciding one is named also when it gave none.
+/// The rules that matched, each with its reason. The deciding one is named even without a reason.
 fn rules(out: &mut Sheet, record: &Record) {
     let of_rule = |reason: &str| {
         let (name, why) = reason.strip_prefix("rule `")?.split_once('`')?;
@@ -400,7 +402,7 @@ fn rules(out: &mut Sheet, record: &Record) {
     }
 }
 
-/// Whose yes is needed, in words.
+/// The needs, in words.
 pub(crate) fn needs(needs: &Needs) -> String {
     let alternatives = needs.any.iter().map(|alternative| {
         let seats = alternative.all.iter().map(|seat| {

@@ -1,4 +1,4 @@
-//! Where a request comes from over A2A, in one line.
+//! The origin of a request over A2A, in one line.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use placet_core::{Record, State, show};
 
 use super::{describe::fields, text::safe};
 
-/// The agent it came in through, as `namespace/agent`; nothing for any other door. The server names the door: a context
-/// that an agent wrote itself proves nothing.
+/// The agent it came through, as `namespace/agent`. None for other doors. The server names the door: a context
+/// written by an agent proves nothing.
 pub(super) fn via(record: &Record) -> Option<String> {
     let origin = record.origin.as_ref()?;
     if origin.desk { Some("placet/desk".to_owned()) } else { origin.agent.as_deref().map(show) }
@@ -19,7 +19,7 @@ pub(crate) fn who(record: &Record) -> String {
     via(record).map_or(agent.clone(), |via| format!("{agent} through {via}"))
 }
 
-/// The whole of it: agent, sub-agents, conversation, task, dialect, item.
+/// All of it: agent, sub-agents, conversation, task, dialect, item.
 pub(super) fn lineage(record: &Record) -> Option<String> {
     let mut line = via(record)?;
     let drawn = fields(record, "/context");
@@ -41,7 +41,7 @@ pub(super) fn lineage(record: &Record) -> Option<String> {
     Some(line)
 }
 
-/// What the proxy noted when it read the call. Elsewhere `warnings` in a context are the agent's own words.
+/// The proxy's notes about the call. Elsewhere `warnings` in a context are the agent's own words.
 pub(super) fn noted(record: &Record) -> Vec<String> {
     if !proxied(record) {
         return Vec::new();
@@ -54,13 +54,13 @@ pub(super) fn noted(record: &Record) -> Vec<String> {
         .collect()
 }
 
-/// Whether a line of the context stands elsewhere on the sheet.
+/// Whether a line of the context is shown elsewhere.
 pub(super) fn told(record: &Record, pointer: &str) -> bool {
     let below = |places: &[&str]| places.iter().any(|place| pointer.starts_with(place));
     (via(record).is_some() && below(&["a2a/"])) || (proxied(record) && below(&["lineage/", "warnings/"]))
 }
 
-/// Why the agent behind the proxy could not be told, where that is what `failed` means: no tool said that it failed.
+/// Why the agent behind the proxy could not be told, if `failed` means that: no tool reported a failure.
 pub(super) fn lost(record: &Record) -> Option<String> {
     if record.state != State::Failed || !proxied(record) {
         return None;

@@ -1,10 +1,10 @@
-//! One line on the error stream that says how far something long has come, on terminals only.
+//! One line on standard error with the progress of something long, on terminals only.
 
 use std::io::Write as _;
 
 use tokio::time::{Duration, Instant};
 
-/// Between two drawings: often enough to see it move.
+/// The time between two drawings: often enough to see progress.
 const OFTEN: Duration = Duration::from_millis(100);
 const BAR: u64 = 30;
 
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Draws only where somebody looks.
+    /// Draws only on a terminal.
     pub(crate) fn new(terminal: bool) -> Self {
         Self { terminal, drawn: None }
     }
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// Something without a measure.
+    /// Progress without a percentage.
     pub(crate) fn say(&mut self, text: &str) {
         self.draw(text);
     }

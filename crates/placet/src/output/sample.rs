@@ -1,9 +1,9 @@
-//! Canned records for the tests of what is printed.
+//! Sample records for the tests of output.
 
 use placet_core::{Record, Time};
 use serde_json::{Value, json};
 
-/// The moment at which the samples are looked at: a minute and five seconds after they were made.
+/// The time of the output: a minute and five seconds after the samples were made.
 pub(crate) fn now() -> Time {
     "2026-11-15T12:01:05Z".parse().expect("a time")
 }

@@ -1,16 +1,16 @@
-//! Tables whose columns line up, whatever the characters in them, cut to the width of the terminal.
+//! Tables with aligned columns, whatever the characters, cut to the width of the terminal.
 
 use anstyle::Style;
 use ratatui::text::Span;
 
 use super::{DIM, paint};
 
-/// How many columns of the terminal a text takes.
+/// The number of terminal columns of a text.
 pub(crate) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// A table under its headings. The last column takes what is left of `total` and is cut there.
+/// A table with headings. The last column takes what is left of `total` and is cut there.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<(String, Style)>], total: usize) -> Vec<String> {
     let last = headings.len().saturating_sub(1);
     let widths: Vec<usize> = headings
@@ -39,7 +39,7 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<(String, Style)>], total: usi
     lines
 }
 
-/// The text, or its beginning and a mark that there is more.
+/// The text, or its beginning with a mark that it was cut.
 fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();

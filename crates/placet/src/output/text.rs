@@ -1,11 +1,11 @@
-//! Short texts: ids one can type, spans of time, and a request in one line made from its arguments.
+//! Short texts: ids that can be typed, time spans, and a request in one line made from its arguments.
 
 use std::{fmt::Write, time::Duration};
 
 use placet_core::{Kind, ProposalRecord, Record, RequestId, State, StepDecision, Time, show};
 use serde_json::{Map, Value};
 
-/// Text that should be safe to print already, drawn once more if it is not.
+/// Text that should be safe to print. It is drawn again if it is not.
 pub(crate) fn safe(text: &str) -> String {
     let plain = |c: char| c == '\\' || !show(c.encode_utf8(&mut [0; 4])).starts_with('\\');
     if text.chars().all(plain) { text.to_owned() } else { show(text) }
@@ -28,13 +28,13 @@ pub(crate) fn span(duration: Duration) -> String {
     }
 }
 
-/// How long until a deadline; `0s` once it has passed.
+/// The time until a deadline. `0s` once it has passed.
 pub(crate) fn until(deadline: Time, now: Time) -> String {
     span(deadline.since(now))
 }
 
-/// A request in one line: what it would do, never what the agent says about it. The server's sentence comes first, since
-/// it begins with what is not known; then the values.
+/// A request in one line: what it would do, never the agent's words. First the server's sentence, since it begins
+/// with what is unknown, then the values.
 pub(crate) fn oneline(record: &Record) -> String {
     let told = record.display.as_ref().filter(|display| !display.effect.is_empty());
     let Some(display) = told.filter(|_| record.state == State::Pending && record.kind == Kind::Action) else {
@@ -65,7 +65,7 @@ fn values(record: &Record) -> String {
     }
 }
 
-/// What a yes would do where somebody put a replacement on the table.
+/// What an approval would run if there is a proposal.
 fn replaced(proposal: &ProposalRecord) -> String {
     let by = show(&proposal.by);
     if let Some(arguments) = &proposal.arguments {
@@ -88,7 +88,7 @@ fn pairs(arguments: &Map<String, Value>) -> String {
     if out.is_empty() { "(no arguments)".to_owned() } else { out }
 }
 
-/// Text in quotes, unless it is a plain word: nothing can pass for a second argument.
+/// Text in quotes, unless it is a plain word, so that nothing looks like a second argument.
 fn word(text: &str) -> String {
     let shown = show(text);
     let plain = |c: char| !c.is_whitespace() && !"\"\\=,:[]{}".contains(c);
@@ -98,7 +98,7 @@ fn word(text: &str) -> String {
     format!("\"{}\"", shown.replace('"', "\\\""))
 }
 
-/// A value without needless marks.
+/// A value without unnecessary quotes.
 pub(crate) fn compact(value: &Value) -> String {
     match value {
         Value::String(text) => word(text),

@@ -1,4 +1,4 @@
-//! What was asked at once, for people: which requests wait together, and the commands for all of them.
+//! Requests that wait together, for people: which ones, and the commands for all of them.
 
 use placet_core::{Record, State, show};
 
@@ -7,10 +7,10 @@ use super::{
     text::{safe, short},
 };
 
-/// Most ids that one line names.
+/// Most ids in one line.
 const NAMED: usize = 5;
 
-/// What waits together with a request, itself among it; nothing where it waits alone.
+/// The requests that wait together with this one, itself included. None if it waits alone.
 pub(super) fn listed(record: &Record) -> Vec<Line> {
     let Some(together) = record.together.as_ref().filter(|_| record.state == State::Pending) else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn listed(record: &Record) -> Vec<Line> {
     lines
 }
 
-/// One line for each set of pending records that were asked together, with the commands that decide them.
+/// One line for each set of pending requests that wait together, with the commands that decide them.
 pub(crate) fn hints(records: &[Record]) -> Vec<String> {
     let mut sets: Vec<Vec<&Record>> = Vec::new();
     for record in records.iter().filter(|record| record.state == State::Pending && named(record).is_some()) {
@@ -53,7 +53,7 @@ pub(crate) fn hints(records: &[Record]) -> Vec<String> {
     sets.into_iter().filter_map(hint).collect()
 }
 
-/// Whether two were asked together: a group is a name that an agent chose, so the rest of where they come from counts too.
+/// Whether two wait together. An agent chooses the name of a group, so their origin counts too.
 fn beside(one: &Record, other: &Record) -> bool {
     let of = |record: &Record| {
         (record.agent.clone(), record.source.clone(), record.session.clone(), record.group.clone())
@@ -61,7 +61,7 @@ fn beside(one: &Record, other: &Record) -> bool {
     of(one) == of(other)
 }
 
-/// The group's name, where it can be put on a command line as it is.
+/// The group's name, if it can be typed on a command line unchanged.
 pub(crate) fn named(record: &Record) -> Option<String> {
     let plain = |group: &&String| {
         (1..=100).contains(&group.len())

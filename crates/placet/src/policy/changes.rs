@@ -1,13 +1,13 @@
-//! What is different between two policies, rule by rule, in one sentence.
+//! The differences between two policies, rule by rule, in one sentence.
 
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-/// Names beyond this many are counted.
+/// Names beyond this many are only counted.
 const NAMED: usize = 8;
 
-/// The difference in words; both texts are good policies, so whatever cannot be read is left out.
+/// The differences in words. Both texts are valid policies, so what cannot be read is left out.
 pub(crate) fn changes(before: &str, after: &str) -> String {
     let (before, after) = (table(before), table(after));
     let (old, new) = (rules(&before), rules(&after));

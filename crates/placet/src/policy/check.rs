@@ -1,4 +1,4 @@
-//! `placet policy check`: everything that is wrong with a file, what is probably not meant, and whether people can meet it.
+//! `placet policy check`: all errors of a file, what is probably not intended, and whether people can meet its needs.
 
 use placet_client::{Error, PolicyFinding};
 use placet_core::{Effect, Kind};
@@ -16,7 +16,7 @@ use crate::{
     verbs::Context,
 };
 
-/// Whether the people who exist can meet what the rules need.
+/// Whether the existing people can meet the rules' needs.
 enum People {
     /// What the server found.
     Checked(Vec<PolicyFinding>),
@@ -75,7 +75,7 @@ pub(super) fn say(finding: &PolicyFinding) {
     output::to_stderr(&paint(style, &safe(&text)));
 }
 
-/// Asks the server about people, if there is a key to ask it with.
+/// Asks the server about people, if there is a key for it.
 async fn people(global: &Global, source: &Source) -> anyhow::Result<People> {
     if std::env::var("PLACET_TOKEN").unwrap_or_default().trim().is_empty() {
         return Ok(People::Unknown(
@@ -91,7 +91,7 @@ async fn people(global: &Global, source: &Source) -> anyhow::Result<People> {
     }
 }
 
-/// How many rules there are, by what they do.
+/// The number of rules, by effect.
 fn counted(policy: &Policy) -> String {
     let context = Map::new();
     let claims = Claims { session: "", context: &context, risk: None, on_behalf_of: None, group: None };

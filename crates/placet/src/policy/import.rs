@@ -1,4 +1,5 @@
-//! `placet policy import`: approval settings of other products as a policy, with everything that became stricter said.
+//! `placet policy import`: converts approval settings of other products to a policy, and lists everything that became
+//! stricter.
 
 use std::{fs::OpenOptions, io::Write as _};
 
@@ -11,7 +12,7 @@ use crate::{
     output::{self, paint, safe},
 };
 
-/// Makes the policy and says what is not as it was.
+/// Makes the policy and lists what differs.
 pub(super) fn run(json: bool, args: &ImportArgs) -> anyhow::Result<u8> {
     type Import = fn(&str) -> Result<Imported, ImportError>;
     let chosen: [(&Option<String>, Import); 3] =
@@ -23,7 +24,7 @@ pub(super) fn run(json: bool, args: &ImportArgs) -> anyhow::Result<u8> {
     let source = Source::read(file)?;
     let imported = import(&source.text).map_err(|error| usage(format!("{}: {error}", source.label)))?;
     if let Some(path) = &args.output {
-        // Never over a file that is there: it may be the policy in force.
+        // Never overwrites an existing file: it may be the policy in force.
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         file.and_then(|mut file| file.write_all(imported.text.as_bytes()))
             .map_err(|error| usage(format!("`--output`: cannot write {}: {error}", path.display())))?;

@@ -1,4 +1,4 @@
-//! Where a policy comes from: a file, a preset, standard input; and how its problems are told.
+//! Where a policy comes from: a file, a preset, standard input; and how its errors are shown.
 
 use std::{
     fs::File,
@@ -10,10 +10,10 @@ use placet_policy::{Policy, Problem};
 
 use crate::exit::{BadPolicy, usage};
 
-/// A policy has at most 1 MiB; one byte more is enough to see that it has more.
+/// A policy has at most 1 MiB. One byte more is enough to see that it is larger.
 const LONGEST: u64 = 1024 * 1024 + 1;
 
-/// The text of a policy and what to call it.
+/// The text of a policy and its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     /// As it was typed.
@@ -23,7 +23,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads what is named: `preset:NAME`, `preset:NAME+SWITCH`, `-`, or a file.
+    /// Reads the named policy: `preset:NAME`, `preset:NAME+SWITCH`, `-`, or a file.
     pub(crate) fn read(name: &str) -> anyhow::Result<Self> {
         if let Some(preset) = name.strip_prefix("preset:") {
             let text = placet_policy::preset_as_named(preset).map_err(usage)?;
@@ -40,7 +40,7 @@ impl Source {
         Ok(Self { label: label.to_owned(), text })
     }
 
-    /// Reads it as a policy, or reports everything that is wrong with it.
+    /// Parses it, or reports all errors.
     pub(crate) fn parse(&self) -> anyhow::Result<Policy> {
         Policy::parse(&self.text).map_err(|errors| {
             let problems = errors.problems.iter().map(problem).collect();
@@ -55,7 +55,7 @@ fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A problem as the wire has it.
+/// An error in the format of the wire.
 pub(super) fn problem(problem: &Problem) -> PolicyProblem {
     PolicyProblem {
         line: problem.line,

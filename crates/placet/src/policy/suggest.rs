@@ -1,4 +1,4 @@
-//! `placet policy suggest`: rules for what was approved again and again, tried against everything on record.
+//! `placet policy suggest`: rules for calls that were approved repeatedly, tested against all requests on record.
 
 use std::{fs::OpenOptions, io::Write as _};
 
@@ -17,7 +17,7 @@ pub(super) async fn run(context: &Context, args: &SuggestArgs) -> anyhow::Result
     let suggestions = context.client.suggest_policy(args.least, args.agent.as_deref()).await?;
     let text = rules(&suggestions.items);
     if let Some(path) = args.output.as_ref().filter(|_| !suggestions.items.is_empty()) {
-        // Never over a file that is there: it may be the policy in force.
+        // Never overwrites an existing file: it may be the policy in force.
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         file.and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|error| usage(format!("`--output`: cannot write {}: {error}", path.display())))?;
@@ -35,7 +35,7 @@ pub(super) async fn run(context: &Context, args: &SuggestArgs) -> anyhow::Result
     Ok(0)
 }
 
-/// The rules, each below a comment that says where it comes from. What an agent wrote stands in one line and escaped.
+/// The rules, each with a comment that says where it comes from. An agent's text is escaped and in one line.
 fn rules(items: &[Suggestion]) -> String {
     let one = |item: &Suggestion| {
         format!(
@@ -52,7 +52,7 @@ fn rules(items: &[Suggestion]) -> String {
     items.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// What the rules save, and what there are none for.
+/// What the rules save, and the calls without a rule.
 fn told(suggestions: &Suggestions, least: u64) -> Vec<String> {
     let saved: u64 = suggestions.items.iter().map(|item| item.saved).sum();
     let mut lines = Vec::new();

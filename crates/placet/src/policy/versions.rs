@@ -14,10 +14,10 @@ use crate::{
     verbs::Context,
 };
 
-/// So much of a hash is enough to tell policies apart.
+/// This much of a hash is enough to tell policies apart.
 const SHORT: usize = 19;
 
-/// The text of a policy, and beside it where it came from.
+/// The text of a policy, and where it came from.
 pub(super) async fn show(context: &Context, hash: Option<&str>) -> anyhow::Result<u8> {
     let info = match hash {
         None => context.client.policy().await?,
@@ -39,7 +39,7 @@ pub(super) async fn show(context: &Context, hash: Option<&str>) -> anyhow::Resul
     }
     let terminal = std::io::stdout().is_terminal();
     for line in info.text.trim_end().split('\n') {
-        // Into a file it goes as it is; on a terminal nothing in it may hide.
+        // Unchanged into a file. On a terminal nothing in it may hide.
         output::line(&if terminal { safe(line) } else { line.to_owned() })?;
     }
     Ok(0)
@@ -54,7 +54,7 @@ fn described(info: &PolicyInfo) -> String {
     format!("{name}{}, from {}{by}", info.hash, info.source)
 }
 
-/// The hash that is meant: whole, or the beginning of one that was put.
+/// The full hash, from a whole hash or the beginning of one.
 async fn whole(context: &Context, part: &str) -> anyhow::Result<String> {
     let digits = part.strip_prefix("sha256:").unwrap_or(part);
     let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -83,7 +83,7 @@ async fn whole(context: &Context, part: &str) -> anyhow::Result<String> {
 /// Puts a policy in force.
 pub(super) async fn put(context: &Context, args: &PutArgs) -> anyhow::Result<u8> {
     let source = Source::read(&args.file)?;
-    // Refused here with the name of the file, before anybody is asked.
+    // Checked here first, so that errors have the name of the file.
     source.parse()?;
     let before = context.client.policy().await?;
     let expected = match &args.expected {
@@ -96,7 +96,7 @@ pub(super) async fn put(context: &Context, args: &PutArgs) -> anyhow::Result<u8>
     let put = match context.client.put_policy(&source.text, expected.as_deref(), Some(&from)).await {
         Err(Error::Problem(problem)) if problem.code == "stale_policy" => {
             anyhow::bail!(
-                "another policy is in force than the one yours was made from, so nothing was changed: it is {}. Read it with `placet policy show`, then put yours with --expected {}",
+                "the policy in force has changed since yours was made, so nothing was put: it is {} now. Read it with `placet policy show`, then put yours with --expected {}",
                 safe(&described(&before)),
                 before.hash
             );
@@ -130,7 +130,7 @@ pub(super) async fn list(context: &Context) -> anyhow::Result<u8> {
         return Ok(0);
     }
     if info.versions.is_empty() {
-        output::line(&format!("Nobody has put a policy: {} is in force", safe(&described(&info))))?;
+        output::line(&format!("No policy was put: {} is in force", safe(&described(&info))))?;
         return Ok(0);
     }
     let (now, plain) = (output::now(), Style::new());
@@ -154,14 +154,14 @@ pub(super) async fn list(context: &Context) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Sets, ends or shows the candidate that is tried live.
+/// Sets, ends or shows the candidate policy.
 pub(super) async fn shadow(context: &Context, args: &ShadowArgs) -> anyhow::Result<u8> {
     if args.off {
         context.client.clear_shadow().await?;
         if context.json {
             output::json(&json!({ "shadow": null }))?;
         } else {
-            output::line("there is no candidate any more")?;
+            output::line("the candidate was removed")?;
         }
         return Ok(0);
     }

@@ -1,4 +1,4 @@
-//! The agents behind us, read from the configuration.
+//! The A2A agents behind Placet, read from the configuration.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -10,10 +10,10 @@ use placet_server::{AgentProblem, Generic, Mode, RootCard, Upstream};
 
 use crate::{config, exit::usage};
 
-/// First parts of addresses that are taken by the desk.
+/// Namespaces that the desk uses.
 const RESERVED: [&str; 2] = ["desk", "v1"];
 
-/// Headers that each of our calls has of its own.
+/// Headers that Placet sets on each of its own calls.
 const OURS: [&str; 14] = [
     "host",
     "proxy-authorization",
@@ -31,8 +31,8 @@ const OURS: [&str; 14] = [
     "x-a2a-extensions",
 ];
 
-/// Every agent, checked: a mistake is found before anything is started.
-pub(super) fn upstreams(agents: &[config::Behind], longest: Duration) -> anyhow::Result<Vec<Upstream>> {
+/// All agents, checked before anything is started.
+pub(super) fn upstreams(agents: &[config::A2aAgent], longest: Duration) -> anyhow::Result<Vec<Upstream>> {
     let mut names = HashSet::new();
     let mut all = Vec::with_capacity(agents.len());
     for agent in agents {
@@ -47,8 +47,8 @@ pub(super) fn upstreams(agents: &[config::Behind], longest: Duration) -> anyhow:
     Ok(all)
 }
 
-/// Whose card is at the root of the host.
-pub(super) fn root_card(text: &str, agents: &[config::Behind]) -> anyhow::Result<RootCard> {
+/// The card at the root of the host.
+pub(super) fn root_card(text: &str, agents: &[config::A2aAgent]) -> anyhow::Result<RootCard> {
     let known = |(namespace, agent): &(&str, &str)| {
         agents.iter().any(|one| one.namespace == *namespace && one.agent == *agent)
     };
@@ -64,12 +64,13 @@ pub(super) fn root_card(text: &str, agents: &[config::Behind]) -> anyhow::Result
     }
 }
 
-/// Says which agents cannot be used. One that is not there yet is waited for; one that never can be stops the start.
+/// Reports agents that cannot be used. One that is not available yet is retried; one that never can be stops the
+/// start.
 pub(super) fn judge(found: Vec<(String, AgentProblem)>) -> anyhow::Result<()> {
     for (name, problem) in found {
         match problem {
             AgentProblem::Away(why) => {
-                tracing::warn!(agent = name, why, "an agent behind us is not there yet");
+                tracing::warn!(agent = name, why, "an agent behind the proxy is not available yet");
             }
             AgentProblem::Wrong(why) => return Err(usage(format!("doors.a2a, the agent {name}: {why}"))),
         }
@@ -77,7 +78,7 @@ pub(super) fn judge(found: Vec<(String, AgentProblem)>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstream> {
+fn upstream(agent: &config::A2aAgent, longest: Duration) -> anyhow::Result<Upstream> {
     let word = |text: &str| {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
         (1..=63).contains(&text.len()) && text.bytes().all(fits) && !text.starts_with('.')
@@ -93,7 +94,7 @@ fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstrea
     let mut upstream = Upstream::new(&agent.namespace, &agent.agent, &agent.url);
     if let Some(card) = &agent.card {
         let place = Target::parse_web(card).with_context(|| format!("`card` {card}"))?;
-        // Calls are allowed to the host of `url` alone.
+        // Only the host of `url` may be called.
         anyhow::ensure!(
             place.host() == target.host(),
             "`card` {card} is on another host than `url` {}",
@@ -149,14 +150,14 @@ fn upstream(agent: &config::Behind, longest: Duration) -> anyhow::Result<Upstrea
         upstream.versions.as_ref().is_none_or(|versions| !versions.is_empty()),
         "`versions` is empty; leave it out to believe the agent's card"
     );
-    anyhow::ensure!(!upstream.patience.is_zero(), "`patience` must be longer than nothing");
+    anyhow::ensure!(!upstream.patience.is_zero(), "`patience` must be longer than zero");
     upstream.callers.clone_from(&agent.callers);
     Ok(upstream)
 }
 
 fn header(what: &str, name: &str) -> anyhow::Result<HeaderName> {
     let header = HeaderName::try_from(name).with_context(|| format!("`{what}` {name:?} is no header"))?;
-    // What a caller shows us is our key, and the agent has no business with it.
+    // The caller's credential is our key, and must not reach the agent.
     anyhow::ensure!(
         ![http::header::AUTHORIZATION, http::header::COOKIE].contains(&header),
         "`{what}`: {name} is never passed on; give the agent a credential of its own with token_env or token_file"
@@ -168,7 +169,7 @@ fn header(what: &str, name: &str) -> anyhow::Result<HeaderName> {
     Ok(header)
 }
 
-fn token(agent: &config::Behind) -> anyhow::Result<Option<String>> {
+fn token(agent: &config::A2aAgent) -> anyhow::Result<Option<String>> {
     let token = match (&agent.token_env, &agent.token_file) {
         (Some(_), Some(_)) => anyhow::bail!("`token_env` or `token_file`, not both"),
         (None, None) => return Ok(None),
@@ -191,7 +192,7 @@ fn token(agent: &config::Behind) -> anyhow::Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// An agent with these fields in place of the usual ones.
+    /// An agent with these fields instead of the defaults.
     fn read(more: &str) -> Result<Vec<Upstream>, String> {
         let usual = "namespace = \"demo\"\nagent = \"ops\"\nurl = \"http://127.0.0.1:1/\"";
         let mut table: toml::Table = usual.parse().unwrap();
@@ -223,8 +224,8 @@ mod tests {
             ("forward = [\"content-length\"]", "ours to say"),
             ("identify = \"Transfer-Encoding\"", "ours to say"),
             ("resend_after = \"soon\"", "`resend_after`"),
-            ("url = \"http://169.254.169.254/\"", "not connected to"),
-            ("url = \"http://[fe80::1]/\"", "not connected to"),
+            ("url = \"http://169.254.169.254/\"", "are not allowed"),
+            ("url = \"http://[fe80::1]/\"", "are not allowed"),
             ("url = \"nowhere\"", "not an address"),
             ("card = \"nowhere\"", "`card` nowhere"),
             ("card = \"http://elsewhere/card.json\"", "on another host than `url`"),
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn the_root_card_is_the_desks_nobodys_or_that_of_an_agent_that_is_there() {
         let text = "namespace = \"demo\"\nagent = \"ops\"\nurl = \"http://127.0.0.1:1/\"";
-        let agents = [toml::from_str::<config::Behind>(text).unwrap()];
+        let agents = [toml::from_str::<config::A2aAgent>(text).unwrap()];
         let agent = RootCard::Agent { namespace: "demo".to_owned(), agent: "ops".to_owned() };
         assert_eq!(root_card("demo/ops", &agents).unwrap(), agent);
         assert_eq!(root_card("desk", &agents).unwrap(), RootCard::Desk);
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn two_agents_of_one_name_are_refused() {
         let text = "namespace = \"demo\"\nagent = \"ops\"\nurl = \"http://127.0.0.1:1/\"";
-        let agent: config::Behind = toml::from_str(text).unwrap();
+        let agent: config::A2aAgent = toml::from_str(text).unwrap();
         let error = upstreams(&[agent.clone(), agent], Duration::from_hours(24)).unwrap_err().to_string();
         assert!(error.contains("two agents called demo/ops"), "{error}");
     }

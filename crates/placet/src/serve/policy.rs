@@ -1,7 +1,7 @@
-//! `placet serve --policy`: a file or preset is put in force at the start, and a file again whenever it changes.
+//! `placet serve --policy`: puts a file or preset in force at the start, and a file again whenever it changes.
 //!
-//! What comes from a file is put once: as long as the file stays the same, a policy that an admin put later stays in
-//! force, across restarts too. A file that cannot be used is said in the log, and the policy in force stays.
+//! A file is put once. While it stays the same, a policy that an admin put later stays in force, also across
+//! restarts. A file that cannot be used is reported in the log, and the policy in force stays.
 
 use std::{
     os::unix::fs::MetadataExt as _,
@@ -18,29 +18,29 @@ use crate::{
     policy::{Source, changes, warning},
 };
 
-/// How often the file is looked at. Two looks must agree before it is taken: whoever writes it has a second to finish.
+/// How often the file is checked. Two checks must agree before it is used, so a writer has a second to finish.
 const LOOK: Duration = Duration::from_secs(1);
-/// The longest name of where a policy comes from that the gate takes.
+/// The longest name of a policy's source that the gate accepts.
 const NAME: usize = 180;
 
-/// A policy named on the command line, read and found good before anything was started.
+/// A policy from the command line, read and checked before anything is started.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct NamedPolicy {
     source: Source,
     hash: String,
-    /// What it is recorded as coming from.
+    /// The source that is recorded.
     origin: String,
     /// The file to watch.
     file: Option<PathBuf>,
 }
 
-impl Loaded {
-    /// Reads it as a whole; every problem is reported.
+impl NamedPolicy {
+    /// Reads all of it, and reports every error.
     pub(crate) fn read(name: &str) -> anyhow::Result<Self> {
         let source = Source::read(name)?;
         let hash = source.parse()?.hash().to_owned();
         let file = (!name.starts_with("preset:") && name != "-").then(|| {
-            // The same file is the same source, from wherever the server is started.
+            // The same file is the same source, wherever the server is started.
             std::fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name))
         });
         let origin = match &file {
@@ -50,7 +50,7 @@ impl Loaded {
         Ok(Self { source, hash, origin, file })
     }
 
-    /// One that is part of the program.
+    /// A policy that is part of the program.
     pub(crate) fn built_in(label: &str, text: &str) -> anyhow::Result<Self> {
         let source = Source { label: label.to_owned(), text: text.to_owned() };
         let hash = source.parse()?.hash().to_owned();
@@ -58,7 +58,7 @@ impl Loaded {
     }
 }
 
-/// A file as a source: its path, shortened at the front if it must be.
+/// A file as a source: its path, shortened at the front if needed.
 fn origin(path: &Path) -> String {
     let text = path.display().to_string().escape_debug().to_string();
     let start = (0..text.len()).find(|start| text.len() - start <= NAME && text.is_char_boundary(*start));
@@ -68,16 +68,16 @@ fn origin(path: &Path) -> String {
     }
 }
 
-/// Puts the policy in force, unless this very text already came from there.
-pub(crate) async fn apply(gate: &Gate, loaded: &Loaded) -> Result<(), GateError> {
+/// Puts the policy in force, unless this very text was already put from there.
+pub(crate) async fn apply(gate: &Gate, loaded: &NamedPolicy) -> Result<(), GateError> {
     let system = Actor::system();
-    let Loaded { source: Source { label, text }, hash, origin, .. } = loaded;
+    let NamedPolicy { source: Source { label, text }, hash, origin, .. } = loaded;
     let before = gate.policy(&system).await?;
     if last_from(gate, origin).await?.as_deref() == Some(hash) {
         if before.hash != *hash {
             tracing::warn!(
                 in_force = %before.hash, from = %before.source, by = before.by.as_deref().unwrap_or("-"),
-                "{label} has not changed since it was put in force, and another policy was put after it, which stays; `placet policy put {label}` brings it back"
+                "{label} has not changed since it was put, and another policy was put later, which stays in force; to use {label} again: `placet policy put {label}`"
             );
         }
         return Ok(());
@@ -93,7 +93,7 @@ pub(crate) async fn apply(gate: &Gate, loaded: &Loaded) -> Result<(), GateError>
         };
         tracing::warn!("{}", warning(label, &found));
     }
-    // At a first start there is nobody yet, and nothing can be met.
+    // At a first start there are no people yet, so no needs can be met.
     if !gate.is_new() {
         for finding in &put.findings {
             tracing::warn!(rule = %finding.rule, "{}; fix: {}", finding.message, finding.fix);
@@ -103,29 +103,29 @@ pub(crate) async fn apply(gate: &Gate, loaded: &Loaded) -> Result<(), GateError>
         let changed = changes(&before.text, text);
         tracing::info!(%hash, before = %before.hash, %changed, "{label} is now the policy in force");
     } else {
-        // The same text was in force already. That it is the file's too is written down all the same: otherwise the next
-        // start would take an unchanged file for a new one, and put it over whatever an admin put in between.
+        // The same text was already in force. The file is recorded as a source too: otherwise the next start would
+        // take an unchanged file for a new one, and replace what an admin put in between.
         gate.put_policy_again(&system, hash, origin).await?;
     }
     Ok(())
 }
 
-/// The hash of what was put last from the same source.
+/// The hash of the last policy from the same source.
 async fn last_from(gate: &Gate, origin: &str) -> Result<Option<String>, GateError> {
     let versions = gate.versions(&Actor::system()).await?;
     Ok(versions.into_iter().find(|version| version.source == origin).map(|version| version.hash))
 }
 
-/// What a look at the file shows without reading it.
-type Glance = (u64, i64, i64, i64, u64);
+/// The state of the file, without reading it.
+type FileStamp = (u64, i64, i64, i64, u64);
 
-fn glance(file: &Path) -> Option<Glance> {
+fn glance(file: &Path) -> Option<FileStamp> {
     let meta = std::fs::metadata(file).ok()?;
     Some((meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ctime_nsec(), meta.ino()))
 }
 
-/// Looks at the file once a second until the server closes, and puts it in force when it has changed and is good.
-pub(crate) async fn watch(gate: Gate, loaded: Loaded, cancel: CancellationToken) {
+/// Checks the file once a second until the server closes, and puts it in force when it has changed and is valid.
+pub(crate) async fn watch(gate: Gate, loaded: NamedPolicy, cancel: CancellationToken) {
     let Some(mut file) = WatchedFile::new(&loaded) else { return };
     loop {
         tokio::select! {
@@ -133,38 +133,38 @@ pub(crate) async fn watch(gate: Gate, loaded: Loaded, cancel: CancellationToken)
             () = cancel.cancelled() => return,
         }
         match file.look().await {
-            Look::Wait => {}
-            Look::Unreadable(error) => {
+            LookResult::Wait => {}
+            LookResult::Unreadable(error) => {
                 tracing::warn!("{error}; the policy in force stays");
             }
-            Look::Changed(source) => reload(&gate, &loaded, source).await,
+            LookResult::Changed(source) => reload(&gate, &loaded, source).await,
         }
     }
 }
 
-/// The file of a policy, and what was seen of it.
+/// The file of a policy, and its last known state.
 #[derive(Debug)]
 struct WatchedFile {
     path: PathBuf,
     label: String,
-    known: Known,
-    /// Not looked at yet. The first look reads: the file may have changed, or gone, since the start read it.
+    known: KnownText,
+    /// Not checked yet. The first check reads: the file may have changed since the start read it.
     fresh: bool,
 }
 
 impl WatchedFile {
-    fn new(loaded: &Loaded) -> Option<Self> {
+    fn new(loaded: &NamedPolicy) -> Option<Self> {
         let Source { label, text } = loaded.source.clone();
-        let known = Known { glance: None, text, waiting: Seen::Known };
+        let known = KnownText { glance: None, text, waiting: Reading::Unchanged };
         Some(Self { path: loaded.file.clone()?, label, known, fresh: true })
     }
 
     /// Looks once.
-    async fn look(&mut self) -> Look {
+    async fn look(&mut self) -> LookResult {
         let now = glance(&self.path);
         let fresh = std::mem::replace(&mut self.fresh, false);
-        if !fresh && now == self.known.glance && self.known.waiting == Seen::Known {
-            return Look::Wait;
+        if !fresh && now == self.known.glance && self.known.waiting == Reading::Unchanged {
+            return LookResult::Wait;
         }
         self.known.glance = now;
         let (label, path) = (self.label.clone(), self.path.clone());
@@ -173,26 +173,26 @@ impl WatchedFile {
         });
         match read.await {
             Ok(read) => self.known.look(read),
-            // Only at the end of the program.
-            Err(_) => Look::Wait,
+            // Only when the program ends.
+            Err(_) => LookResult::Wait,
         }
     }
 }
 
 /// What the watcher has seen.
 #[derive(Debug)]
-struct Known {
-    glance: Option<Glance>,
+struct KnownText {
+    glance: Option<FileStamp>,
     text: String,
-    /// Seen once, and to be seen again.
-    waiting: Seen,
+    /// Seen once; it must be seen again.
+    waiting: Reading,
 }
 
 /// What one look showed.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
-    /// What is known.
-    Known,
+enum Reading {
+    /// The known text.
+    Unchanged,
     /// Another text.
     Text(String),
     /// A file that cannot be read.
@@ -201,41 +201,41 @@ enum Seen {
 
 /// What to do about a look.
 #[derive(Debug)]
-enum Look {
+enum LookResult {
     Wait,
     Unreadable(anyhow::Error),
     Changed(Source),
 }
 
-impl Known {
-    /// Two looks must show the same: in between, the file may be half written, or gone for a moment.
-    fn look(&mut self, read: anyhow::Result<Source>) -> Look {
+impl KnownText {
+    /// Two checks must show the same: in between, the file may be half written, or missing for a moment.
+    fn look(&mut self, read: anyhow::Result<Source>) -> LookResult {
         let seen = match &read {
-            Ok(source) if source.text == self.text => Seen::Known,
-            Ok(source) => Seen::Text(source.text.clone()),
-            Err(_) => Seen::Unreadable,
+            Ok(source) if source.text == self.text => Reading::Unchanged,
+            Ok(source) => Reading::Text(source.text.clone()),
+            Err(_) => Reading::Unreadable,
         };
-        if seen == Seen::Known || self.waiting != seen {
+        if seen == Reading::Unchanged || self.waiting != seen {
             self.waiting = seen;
-            return Look::Wait;
+            return LookResult::Wait;
         }
-        self.waiting = Seen::Known;
+        self.waiting = Reading::Unchanged;
         match read {
             Ok(source) => {
                 self.text.clone_from(&source.text);
-                Look::Changed(source)
+                LookResult::Changed(source)
             }
             Err(error) => {
-                // Whatever comes next is news, the old text included.
+                // Any text counts as a change after that, even the old one.
                 self.text.clear();
-                Look::Unreadable(error)
+                LookResult::Unreadable(error)
             }
         }
     }
 }
 
-/// A file that has changed: put in force, or everything that is wrong with it in the log.
-async fn reload(gate: &Gate, loaded: &Loaded, source: Source) {
+/// A changed file: puts it in force, or logs all of its errors.
+async fn reload(gate: &Gate, loaded: &NamedPolicy, source: Source) {
     let label = source.label.clone();
     let parsed = {
         let source = source.clone();
@@ -252,7 +252,7 @@ async fn reload(gate: &Gate, loaded: &Loaded, source: Source) {
         }
         Err(_) => return,
     };
-    let loaded = Loaded { source, hash, ..loaded.clone() };
+    let loaded = NamedPolicy { source, hash, ..loaded.clone() };
     if let Err(error) = apply(gate, &loaded).await {
         tracing::warn!(%error, "{label} was not put in force; the policy in force stays");
     }
@@ -262,8 +262,8 @@ async fn reload(gate: &Gate, loaded: &Loaded, source: Source) {
 mod tests {
     use super::*;
 
-    fn known() -> Known {
-        Known { glance: None, text: "old".to_owned(), waiting: Seen::Known }
+    fn known() -> KnownText {
+        KnownText { glance: None, text: "old".to_owned(), waiting: Reading::Unchanged }
     }
 
     fn source(text: &str) -> Source {
@@ -273,10 +273,10 @@ mod tests {
     #[test]
     fn a_change_is_taken_when_two_looks_show_the_same() {
         let mut known = known();
-        assert!(matches!(known.look(Ok(source("ne"))), Look::Wait));
-        assert!(matches!(known.look(Ok(source("new"))), Look::Wait), "it was still being written");
-        assert!(matches!(known.look(Ok(source("new"))), Look::Changed(found) if found.text == "new"));
-        assert!(matches!(known.look(Ok(source("new"))), Look::Wait));
+        assert!(matches!(known.look(Ok(source("ne"))), LookResult::Wait));
+        assert!(matches!(known.look(Ok(source("new"))), LookResult::Wait), "it was still being written");
+        assert!(matches!(known.look(Ok(source("new"))), LookResult::Changed(found) if found.text == "new"));
+        assert!(matches!(known.look(Ok(source("new"))), LookResult::Wait));
     }
 
     /// A file, and the watcher of it.
@@ -284,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("policy.toml");
         std::fs::write(&path, text).unwrap();
-        let loaded = Loaded::read(path.to_str().unwrap()).unwrap();
+        let loaded = NamedPolicy::read(path.to_str().unwrap()).unwrap();
         let file = WatchedFile::new(&loaded).unwrap();
         (folder, path, file)
     }
@@ -292,7 +292,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_is_being_written_is_taken_when_it_is_whole() {
         let (_folder, path, mut file) = watched("version = 1\n");
-        assert!(matches!(file.look().await, Look::Wait), "it is as it was read");
+        assert!(matches!(file.look().await, LookResult::Wait), "it is as it was read");
         // Every beginning of it is a good policy, and each is looser than the whole.
         let rule = |effect: &str| {
             format!("\n[[rule]]\nname = \"{effect}\"\neffect = \"{effect}\"\ntool = \"deploy\"\n")
@@ -303,34 +303,34 @@ mod tests {
             written.push_str(&part);
             std::fs::write(&path, &written).unwrap();
             source(&written).parse().expect("a good policy");
-            assert!(matches!(file.look().await, Look::Wait), "one look is not enough");
+            assert!(matches!(file.look().await, LookResult::Wait), "one look is not enough");
         }
-        let Look::Changed(taken) = file.look().await else { panic!("two looks showed the same") };
+        let LookResult::Changed(taken) = file.look().await else { panic!("two looks showed the same") };
         assert_eq!(taken.text, written);
-        assert!(matches!(file.look().await, Look::Wait), "it is taken once");
+        assert!(matches!(file.look().await, LookResult::Wait), "it is taken once");
     }
 
     #[tokio::test]
     async fn a_file_that_was_removed_is_reported_once_and_taken_when_it_is_back() {
         let (_folder, path, mut file) = watched("version = 1\n");
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(file.look().await, Look::Wait), "it may be gone for a moment");
-        let Look::Unreadable(error) = file.look().await else { panic!("it is gone") };
+        assert!(matches!(file.look().await, LookResult::Wait), "it may be gone for a moment");
+        let LookResult::Unreadable(error) = file.look().await else { panic!("it is gone") };
         assert!(error.to_string().contains("policy.toml"), "{error}");
-        assert!(matches!(file.look().await, Look::Wait), "told once");
+        assert!(matches!(file.look().await, LookResult::Wait), "told once");
         std::fs::write(&path, "version = 1\n").unwrap();
-        assert!(matches!(file.look().await, Look::Wait));
-        assert!(matches!(file.look().await, Look::Changed(_)), "the old text is news after that");
+        assert!(matches!(file.look().await, LookResult::Wait));
+        assert!(matches!(file.look().await, LookResult::Changed(_)), "the old text is news after that");
     }
 
     #[test]
     fn a_file_that_is_gone_for_a_moment_is_not_missed() {
         let mut known = known();
-        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Wait));
-        assert!(matches!(known.look(Ok(source("old"))), Look::Wait));
-        assert!(known.waiting == Seen::Known, "it came back as it was");
-        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Wait));
-        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), Look::Unreadable(_)));
+        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), LookResult::Wait));
+        assert!(matches!(known.look(Ok(source("old"))), LookResult::Wait));
+        assert!(known.waiting == Reading::Unchanged, "it came back as it was");
+        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), LookResult::Wait));
+        assert!(matches!(known.look(Err(anyhow::anyhow!("gone"))), LookResult::Unreadable(_)));
     }
 
     #[test]

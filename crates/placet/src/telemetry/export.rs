@@ -1,4 +1,4 @@
-//! Spans on their way to a collector, in OTLP/HTTP. A collector that is slow or away costs spans, never calls.
+//! Exports spans to a collector, over OTLP/HTTP. A slow or unreachable collector costs spans, never calls.
 
 use std::{path::Path, time::Duration};
 
@@ -9,25 +9,25 @@ use placet_egress::{Http, Rules, Target};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{otlp, spans::Ended};
+use super::{otlp, spans::FinishedSpan};
 use crate::{config::Telemetry, exit::usage};
 
-/// Most spans that wait; a call has about four.
+/// Most spans in the queue. A call has about four.
 const QUEUE: usize = 8192;
 /// Most spans of one export.
 const BATCH: usize = 512;
-/// How long the first span of an export waits for company.
+/// How long the first span of an export waits for more.
 const COMPANY: Duration = Duration::from_secs(1);
-/// How long a collector may take.
+/// The timeout of a collector.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The waits before an export is tried again.
+/// The pauses between retries of an export.
 const AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9)];
-/// How long the last spans may take once the server has stopped.
+/// The time for the last spans after the server has stopped.
 const LAST: Duration = Duration::from_secs(3);
 /// Longest answer that is read.
 const ANSWER: usize = 64 << 10;
 
-/// Counts what became of spans.
+/// Counts exported and lost spans.
 pub(super) fn count(outcome: &'static str, spans: u64) {
     metrics::counter!("placet_spans_total", "outcome" => outcome).increment(spans);
 }
@@ -38,14 +38,14 @@ pub(crate) struct Exporter {
     url: String,
     headers: HeaderMap,
     service: String,
-    ended: mpsc::Receiver<Ended>,
-    batch: Vec<Ended>,
-    /// Whether the last export failed: an outage is said once.
+    ended: mpsc::Receiver<FinishedSpan>,
+    batch: Vec<FinishedSpan>,
+    /// Whether the last export failed, so that an outage is logged once.
     failing: bool,
 }
 
 /// Why an export did not arrive.
-enum Wrong {
+enum ExportError {
     /// It may arrive later.
     Now(String),
     /// It never will.
@@ -53,15 +53,15 @@ enum Wrong {
 }
 
 impl Exporter {
-    /// For the collector of the configuration, if there is one; and the queue that it takes spans from.
-    pub(super) fn to(telemetry: &Telemetry) -> anyhow::Result<Option<(Self, mpsc::Sender<Ended>)>> {
+    /// An exporter for the configured collector, if there is one, and its queue of spans.
+    pub(super) fn to(telemetry: &Telemetry) -> anyhow::Result<Option<(Self, mpsc::Sender<FinishedSpan>)>> {
         let url = telemetry.traces.clone();
         if url.is_empty() {
             return Ok(None);
         }
         let target =
             Target::parse_web(&url).map_err(|error| usage(format!("telemetry.traces: `{url}`: {error}")))?;
-        // Nowhere else, and never to a link-local or metadata address.
+        // Only this host, and never a link-local or metadata address.
         let rules = Rules::listed_only([target.host().to_owned()]);
         rules.check_host(&target).map_err(|error| usage(format!("telemetry.traces: {error}")))?;
         let mut headers = match &telemetry.headers_file {
@@ -70,12 +70,13 @@ impl Exporter {
         };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let (queue, ended) = mpsc::channel(QUEUE);
-        let http = Http::new(rules).context("telemetry.traces: nothing can be posted")?;
+        let http = Http::new(rules).context("telemetry.traces: no HTTP client")?;
         let service = telemetry.service.clone();
         Ok(Some((Self { http, url, headers, service, ended, batch: Vec::new(), failing: false }, queue)))
     }
 
-    /// Runs until cancelled, and then sends what is left, for a moment: a collector that hangs keeps no server from ending.
+    /// Runs until cancelled, then sends the rest within a short time, so that a slow collector cannot delay the end
+    /// of the server.
     pub(crate) async fn run(mut self, cancel: CancellationToken) {
         let late = async {
             cancel.cancelled().await;
@@ -101,7 +102,7 @@ impl Exporter {
         }
     }
 
-    /// Collects the next spans; `false` when there will be none. May be cancelled: what it has is kept.
+    /// Collects the next spans. `false` at the end of the queue. Cancel safe: collected spans are kept.
     async fn collect(&mut self) -> bool {
         if self.batch.is_empty() && self.ended.recv_many(&mut self.batch, BATCH).await == 0 {
             return false;
@@ -121,7 +122,7 @@ impl Exporter {
     async fn send(&mut self, cancel: &CancellationToken) {
         let (body, spans) = (Bytes::from(otlp::export(&self.service, &self.batch)), self.batch.len() as u64);
         let done = self.deliver(body, cancel).await;
-        // Until here, so that what is given up halfway is counted.
+        // Counted here, so that an export that is cancelled halfway is counted too.
         self.batch.clear();
         match done {
             Ok(rejected) => {
@@ -135,36 +136,36 @@ impl Exporter {
             Err(why) => {
                 count("failed", spans);
                 if !std::mem::replace(&mut self.failing, true) {
-                    tracing::warn!(why, "spans do not reach the collector: they are counted and left out");
+                    tracing::warn!(why, "spans do not reach the collector, and are dropped");
                 }
             }
         }
     }
 
-    /// Posts one export, a few times if need be. Returns how many spans the collector refused, or why it has none.
+    /// Posts one export, with retries. Returns how many spans the collector refused, or why it failed.
     async fn deliver(&self, body: Bytes, cancel: &CancellationToken) -> Result<u64, String> {
         for wait in AGAIN {
             match self.post(body.clone()).await {
                 Ok(rejected) => return Ok(rejected),
-                Err(Wrong::Ever(why)) => return Err(why),
-                Err(Wrong::Now(why)) => {
-                    // A server that stops has no time for another try.
+                Err(ExportError::Ever(why)) => return Err(why),
+                Err(ExportError::Now(why)) => {
+                    // A stopping server has no time for a retry.
                     if cancel.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                         return Err(why);
                     }
                 }
             }
         }
-        self.post(body).await.map_err(|(Wrong::Now(why) | Wrong::Ever(why))| why)
+        self.post(body).await.map_err(|(ExportError::Now(why) | ExportError::Ever(why))| why)
     }
 
     /// Returns how many spans the collector refused.
-    async fn post(&self, body: Bytes) -> Result<u64, Wrong> {
+    async fn post(&self, body: Bytes) -> Result<u64, ExportError> {
         let sent = self.http.call(Method::POST, &self.url, self.headers.clone(), body, PATIENCE).await;
-        let answer = sent.map_err(|error| Wrong::Now(error.to_string()))?;
+        let answer = sent.map_err(|error| ExportError::Now(error.to_string()))?;
         let status = answer.status();
         if status.is_success() {
-            // What it says besides is only counted.
+            // Further text of the answer is ignored.
             return Ok(answer.whole(ANSWER, PATIENCE).await.map_or(0, |answer| otlp::rejected(&answer)));
         }
         let why = format!("the collector answers {status}");
@@ -172,8 +173,8 @@ impl Exporter {
             StatusCode::TOO_MANY_REQUESTS
             | StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT => Wrong::Now(why),
-            _ => Wrong::Ever(why),
+            | StatusCode::GATEWAY_TIMEOUT => ExportError::Now(why),
+            _ => ExportError::Ever(why),
         })
     }
 }
@@ -184,7 +185,7 @@ fn headers(file: &Path) -> anyhow::Result<HeaderMap> {
     let text = std::fs::read_to_string(file).map_err(|error| usage(format!("{}: {error}", named())))?;
     let mut headers = HeaderMap::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        // What stands there may be a secret, so it is not said.
+        // The content may be a secret, so it is not printed.
         let wrong = || usage(format!("{}: line {} is no `name: value`", named(), number + 1));
         let (name, value) = line.split_once(':').ok_or_else(wrong)?;
         let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;

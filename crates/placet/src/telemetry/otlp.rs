@@ -1,16 +1,16 @@
-//! Spans as OTLP/HTTP says them in JSON: <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>.
+//! The format of spans: OTLP/HTTP in JSON, <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding>.
 
 use serde_json::{Value as Json, json};
 
-use super::spans::{Ended, Value};
+use super::spans::{FinishedSpan, Value};
 
 /// A span that a server makes for a call, and one inside.
 const SERVER: u8 = 2;
 const INTERNAL: u8 = 1;
 const ERROR: u8 = 2;
 
-/// One export of spans by the service of this name.
-pub(super) fn export(service: &str, spans: &[Ended]) -> Vec<u8> {
+/// One export of spans, for the service of this name.
+pub(super) fn export(service: &str, spans: &[FinishedSpan]) -> Vec<u8> {
     let resource = json!({ "attributes": [
         text("service.name", service),
         text("service.version", env!("CARGO_PKG_VERSION")),
@@ -22,7 +22,7 @@ pub(super) fn export(service: &str, spans: &[Ended]) -> Vec<u8> {
         .into_bytes()
 }
 
-fn span(ended: &Ended) -> Json {
+fn span(ended: &FinishedSpan) -> Json {
     let attributes: Vec<Json> = ended
         .fields
         .iter()
@@ -48,13 +48,13 @@ fn span(ended: &Ended) -> Json {
     span
 }
 
-/// A call is named by its method and its route, as is usual.
-fn name(ended: &Ended) -> String {
+/// A call is named by its method and route, as usual.
+fn name(ended: &FinishedSpan) -> String {
     let field = |wanted: &str| match ended.fields.iter().find(|(name, _)| *name == wanted)? {
         (_, Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
-    // A method that is none of HTTP's is no name for a span.
+    // An unknown method is not used in the name of a span.
     let method = field("http.request.method").map(|method| if method == "_OTHER" { "HTTP" } else { method });
     match (method, field("http.route")) {
         (Some(method), Some("none")) => method.to_owned(),
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_span_is_written_as_the_protocol_says() {
-        let ended = Ended {
+        let ended = FinishedSpan {
             trace: 0x5b8e_fff7_9803_8103_d269_b633_813f_c60c,
             id: 0xeee1_9b7e_c3c1_b174,
             parent: Some(0xeee1_9b7e_c3c1_b173),

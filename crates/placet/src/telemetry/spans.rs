@@ -1,4 +1,4 @@
-//! Spans that ended go into a queue. Only fields that are named here leave the process.
+//! Finished spans go into a queue. Only the fields named here leave the process.
 
 use std::{
     fmt::Debug,
@@ -20,7 +20,8 @@ use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 /// Longest text of a field.
 const LONGEST: usize = 256;
 
-/// What a field of ours is called in OpenTelemetry. A field that is not here stays here: arguments, reasons and tokens cannot leave.
+/// The OpenTelemetry name of each field. Other fields are not exported, so arguments, reasons and tokens cannot
+/// leave.
 const FIELDS: [(&str, &str); 10] = [
     ("method", "http.request.method"),
     ("route", "http.route"),
@@ -39,7 +40,7 @@ const ROOTS: [&str; 2] = ["call", "deliver"];
 
 /// A span that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct FinishedSpan {
     pub(super) trace: u128,
     pub(super) id: u64,
     pub(super) parent: Option<u64>,
@@ -62,15 +63,19 @@ pub(super) enum Value {
 
 /// The layer.
 pub(super) struct Spans {
-    queue: mpsc::Sender<Ended>,
+    queue: mpsc::Sender<FinishedSpan>,
     clock: Arc<dyn Clock>,
-    /// Ids are a secret start and a count, mixed: unlike each other, and unlike those of other nodes.
+    /// Ids mix a secret start and a counter, so they differ from each other and from those of other nodes.
     start: [u64; 3],
     count: AtomicU64,
 }
 
 impl Spans {
-    pub(super) fn new(queue: mpsc::Sender<Ended>, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Self {
+    pub(super) fn new(
+        queue: mpsc::Sender<FinishedSpan>,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+    ) -> Self {
         let mut bytes = [0; 24];
         entropy.fill(&mut bytes);
         let mut start = [0; 3];
@@ -102,9 +107,9 @@ where
         let Some(span) = context.span(id) else { return };
         let above = span.parent().and_then(|parent| {
             let extensions = parent.extensions();
-            extensions.get::<Ended>().map(|parent| (parent.trace, parent.id))
+            extensions.get::<FinishedSpan>().map(|parent| (parent.trace, parent.id))
         });
-        // What the server reads for itself, several times a second, is nobody's call.
+        // The server's own frequent reads belong to no call.
         if above.is_none() && !ROOTS.contains(&attributes.metadata().name()) {
             return;
         }
@@ -113,7 +118,7 @@ where
             Some((trace, _)) => trace,
             None => (u128::from(self.id(1, count)) << 64) | u128::from(self.id(2, count)),
         };
-        let mut ended = Ended {
+        let mut ended = FinishedSpan {
             trace,
             id: self.id(0, count),
             parent: above.map(|(_, id)| id),
@@ -130,14 +135,14 @@ where
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(ended) = span.extensions_mut().get_mut::<Ended>() {
+        if let Some(ended) = span.extensions_mut().get_mut::<FinishedSpan>() {
             values.record(&mut Fields(ended));
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(mut ended) = span.extensions_mut().remove::<Ended>() else { return };
+        let Some(mut ended) = span.extensions_mut().remove::<FinishedSpan>() else { return };
         ended.to = self.clock.now().micros().max(ended.from);
         if self.queue.try_send(ended).is_err() {
             super::export::count("dropped", 1);
@@ -146,7 +151,7 @@ where
 }
 
 /// Keeps what may leave.
-struct Fields<'a>(&'a mut Ended);
+struct Fields<'a>(&'a mut FinishedSpan);
 
 impl Fields<'_> {
     fn keep(&mut self, field: &Field, value: Value) {
@@ -158,13 +163,13 @@ impl Fields<'_> {
 
 impl Visit for Fields<'_> {
     fn record_u64(&mut self, field: &Field, value: u64) {
-        // A server's own fault; whoever calls wrongly made it themselves.
+        // Only the server's own faults. A wrong call is the caller's fault.
         self.0.failed |= field.name() == "status" && value >= 500;
         self.keep(field, Value::Number(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        // Who called tells which trace the call belongs to. Whether they keep theirs says nothing about ours.
+        // The caller names the trace of the call. Whether it samples the trace does not matter to us.
         if field.name() == "traceparent" {
             if let Some((trace, parent)) = parent_of(value) {
                 (self.0.trace, self.0.parent) = (trace, Some(parent));
@@ -187,7 +192,7 @@ fn parent_of(header: &str) -> Option<(u128, u64)> {
     let hex = |text: &str, length: usize| {
         text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
-    // A version to come may have more parts; the one we know has four.
+    // Later versions may have more parts. The known one has four.
     let known = hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
     if !(known && hex(trace, 32) && hex(parent, 16) && hex(flags, 2)) {
         return None;
@@ -205,12 +210,12 @@ mod tests {
 
     use super::*;
 
-    fn layer(room: usize) -> (Spans, mpsc::Receiver<Ended>) {
+    fn layer(room: usize) -> (Spans, mpsc::Receiver<FinishedSpan>) {
         let (queue, ended) = mpsc::channel(room);
         (Spans::new(queue, Arc::new(SystemClock::new()), &SystemEntropy), ended)
     }
 
-    fn recorded(room: usize, work: impl FnOnce()) -> Vec<Ended> {
+    fn recorded(room: usize, work: impl FnOnce()) -> Vec<FinishedSpan> {
         let (layer, mut ended) = layer(room);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
         std::iter::from_fn(|| ended.try_recv().ok()).collect()

@@ -1,4 +1,4 @@
-//! `placet agent`: which agents there are, which folders are open to them, and what they report of themselves.
+//! `placet agent`: lists agents, their open folders and their reports.
 
 use anstyle::Style;
 use placet_client::AgentInfo;
@@ -37,13 +37,13 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What is out of sight stands out.
+/// What Placet does not see is highlighted.
 fn covered(covered: Covered) -> (String, Style) {
     let style = if covered == Covered::Partial { output::BAD } else { Style::new() };
     (covered.to_string(), style)
 }
 
-/// Shows or forgets what an agent reports of itself.
+/// Shows or forgets the reports of an agent.
 pub(crate) async fn coverage(context: &Context, args: &AgentCoverageArgs) -> anyhow::Result<u8> {
     let agent = if args.forget {
         context.client.forget_coverage(&args.name).await?
@@ -101,14 +101,14 @@ pub(crate) async fn roots(context: &Context, args: &AgentRootsArgs) -> anyhow::R
     Ok(0)
 }
 
-/// Marks an agent, or takes the mark away.
+/// Sets or removes the mark of an agent.
 pub(crate) async fn confine(context: &Context, args: &AgentConfineArgs) -> anyhow::Result<u8> {
     let agent = context.client.put_confine(&args.name, !args.off).await?;
     say_confine(&agent.name, agent.confine, context.json)?;
     Ok(0)
 }
 
-/// Says whether an agent is marked.
+/// Prints whether an agent is marked.
 pub(crate) fn say_confine(agent: &str, confine: bool, json: bool) -> anyhow::Result<()> {
     if json {
         return Ok(output::json(&json!({ "name": agent, "confine": confine }))?);
@@ -118,7 +118,7 @@ pub(crate) fn say_confine(agent: &str, confine: bool, json: bool) -> anyhow::Res
     Ok(output::line(&format!("the hook program of {name} {says}"))?)
 }
 
-/// Says which folders are open to an agent.
+/// Prints the folders that are open to an agent.
 pub(crate) fn say_roots(agent: &str, roots: &[String], json: bool) -> anyhow::Result<()> {
     if json {
         return Ok(output::json(&json!({ "name": agent, "roots": roots }))?);

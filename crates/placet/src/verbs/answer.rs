@@ -1,4 +1,4 @@
-//! What was typed as an answer, read by the type of the question.
+//! Reads an answer from the command line, by the type of the question.
 
 use std::path::Path;
 

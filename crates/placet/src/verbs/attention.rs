@@ -1,4 +1,4 @@
-//! `placet stats` and `placet session summary`: how often people were asked, and what became of the rest.
+//! `placet stats` and `placet session summary`: how often people were asked, and what happened to the rest.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn line(tone: Tone, label: &str, text: String) -> Line {
     Line { label: label.to_owned(), text, tone }
 }
 
-/// The figures of one stretch of time or one session, as lines.
+/// The figures of one period or session, as lines.
 fn attention(attention: &Attention) -> Vec<Line> {
     let plain = |label: &str, text: String| line(Tone::Plain, label, text);
     let share =
@@ -66,7 +66,7 @@ fn figures(stats: &Stats) -> String {
     sheet(&lines)
 }
 
-/// What happened in a session, for people: what was asked first, and what makes it less.
+/// A session's summary for people: first what was asked, then how to reduce it.
 fn told(summary: &SessionSummary) -> String {
     let whole = if summary.whole { "" } else { ", its newest requests" };
     let head = format!("session {} of {}{whole}", safe(&summary.session), safe(&summary.agent));
@@ -121,7 +121,7 @@ fn kind(one: &SummaryLine) -> String {
     }
 }
 
-/// The warning of one's own pace, where there is one. A server that does not know it, or a key of another role, has none.
+/// The warning about the caller's own pace, if there is one. Older servers and keys of other roles have none.
 pub(crate) async fn pace(context: &Context) -> Option<String> {
     let pace = context.client.pace().await.ok()?;
     let text = pace.text.filter(|_| pace.warned)?;

@@ -41,7 +41,7 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     if args.dry_run {
         return preview::run(context, &record, &decide).await;
     }
-    // What a standing yes covers is said before it is given, in the server's words.
+    // The scope of a grant is shown before it is given, in the server's words.
     let notes = match args.remember.remember {
         Some(_) => preview::lines(&context.client.preview(record.id, &decide).await?),
         None => Vec::new(),
@@ -56,7 +56,7 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     if args.same && code == 0 { same(context, &record).await } else { Ok(code) }
 }
 
-/// Approves the other pending requests that ask for the same call, each as it stands.
+/// Approves the other pending requests with the same call, each as it is now.
 async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
     let query = ListQuery {
         state: Some(State::Pending),
@@ -107,7 +107,7 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
     if args.dry_run {
         return preview::run(context, &record, &decide).await;
     }
-    // Whoever looks is told what the edit would do before it is sent: it may need more people, or void their votes.
+    // Shows what the edit would do before it is sent: it may need more people, or void votes.
     let mut notes: Vec<String> = changes.iter().map(|change| paint(output::WARN, change)).collect();
     if !args.yes && somebody_there() {
         notes.extend(preview::lines(&context.client.preview(record.id, &decide).await?));
@@ -118,7 +118,7 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
     send(context, &record, &seen(decide, &record, args.yes)).await
 }
 
-/// Says that the record was on the terminal before the decision, where it was.
+/// Marks the decision if the record was shown on the terminal first.
 fn seen(decide: Decide, record: &Record, yes: bool) -> Decide {
     if yes || !somebody_there() { decide } else { decide.as_shown(record) }
 }
@@ -171,7 +171,7 @@ pub(crate) async fn answer(context: &Context, args: AnswerArgs) -> anyhow::Resul
     send(context, &record, &decide).await
 }
 
-/// The request, if it can still be decided; otherwise says what became of it.
+/// The request, if it can still be decided. Otherwise prints its state.
 async fn pending(context: &Context, text: &str) -> anyhow::Result<Option<Record>> {
     let id = find::id(&context.client, text).await?;
     let record = context.client.get(id).await?;
@@ -192,7 +192,7 @@ fn too_late(context: &Context, record: &Record) -> std::io::Result<()> {
     if context.json { output::json(record) } else { Ok(()) }
 }
 
-/// Adds the reason. Where a step-up is needed the terminal cannot say yes: a program could type for the person.
+/// Adds the reason. A step-up cannot be given on a terminal, because a program could type it.
 fn with(
     context: &Context,
     decide: Decide,
@@ -209,7 +209,7 @@ fn with(
     })
 }
 
-/// Shows what will be approved and asks, where there is somebody to ask.
+/// Shows what will be approved, and asks if there is a terminal.
 fn agreed(record: &Record, notes: &[String], question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes || !somebody_there() {
         return Ok(true);
@@ -229,7 +229,7 @@ fn agreed(record: &Record, notes: &[String], question: &str, yes: bool) -> anyho
     Ok(false)
 }
 
-/// Sends the decision; whoever was faster is named.
+/// Sends the decision. If somebody was faster, names that person.
 async fn send(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<u8> {
     match context.client.decide(record.id, decide).await {
         Ok(after) => {

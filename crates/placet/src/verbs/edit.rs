@@ -1,4 +1,4 @@
-//! Replacement arguments: from the command line or from an editor, checked before they are sent.
+//! Replacement arguments, from the command line or an editor, checked before they are sent.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ use crate::{
     output::{literal, pretty},
 };
 
-/// What is being edited: the replacement on the table, or what the agent proposed.
+/// The arguments to edit: those of the proposal, or the agent's own.
 pub(crate) fn current(record: &Record) -> anyhow::Result<&Map<String, Value>> {
     let proposed = record.proposal.as_ref().and_then(|proposal| proposal.arguments.as_ref());
     proposed.or(record.arguments.as_ref()).ok_or_else(|| {
@@ -20,7 +20,7 @@ pub(crate) fn current(record: &Record) -> anyhow::Result<&Map<String, Value>> {
     })
 }
 
-/// Opens the person's editor on the arguments and reads back what was saved. Nothing comes back when nothing changed.
+/// Opens the person's editor on the arguments and reads the saved file. None if nothing changed.
 pub(crate) fn in_editor(record: &Record) -> anyhow::Result<Option<Map<String, Value>>> {
     let before = current(record)?;
     let folder = tempfile::Builder::new().prefix("placet-edit-").tempdir().context("no temporary folder")?;
@@ -30,7 +30,7 @@ pub(crate) fn in_editor(record: &Record) -> anyhow::Result<Option<Map<String, Va
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|editor| !editor.is_empty()));
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
-    // Editors come with options ("code --wait"), so a shell splits the words; the path is a parameter of its own.
+    // Editors may have options ("code --wait"), so a shell splits the words. The path is a separate parameter.
     let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "placet"]).arg(&path).status();
     let status = status.with_context(|| format!("the editor `{editor}` did not start"))?;
     if !status.success() {

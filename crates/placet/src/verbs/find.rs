@@ -1,4 +1,4 @@
-//! Which request is meant: a whole id, or enough of its beginning or end to tell it from the others.
+//! Finds a request by its whole id, or by a unique part of its beginning or end.
 
 use placet_client::{Client, ListQuery};
 use placet_core::{Record, RequestId, State};
@@ -19,7 +19,7 @@ pub(crate) async fn id(client: &Client, text: &str) -> anyhow::Result<RequestId>
             "`{text}` is not the id of a request: write the whole of it (req_ and 26 characters), or at least 3 characters of its beginning or end"
         )));
     }
-    // What is pending is meant first; anything else only when nothing pending fits.
+    // Pending requests come first. Others are searched only if no pending one matches.
     for state in [Some(State::Pending), None] {
         let found = search(client, part, state).await?;
         match found.as_slice() {

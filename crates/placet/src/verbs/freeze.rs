@@ -1,4 +1,4 @@
-//! `placet freeze` and `placet unfreeze`: the stop switch.
+//! `placet freeze` and `placet unfreeze`.
 
 use anstyle::Style;
 use placet_core::{Freeze, FreezeId, show};
@@ -11,17 +11,17 @@ use crate::{
     output::{self, paint, safe, span, table},
 };
 
-/// Stops something, or lists what is stopped.
+/// Freezes something, or lists the freezes.
 pub(crate) async fn run(context: &Context, args: &FreezeArgs) -> anyhow::Result<u8> {
     let anything = args.all || args.agent.is_some() || args.tool.is_some();
     let Some(reason) = &args.reason else {
         if anything {
-            return Err(usage("`--reason` is missing: everybody who is stopped will want to know why"));
+            return Err(usage("`--reason` is missing: everybody who is frozen can read it"));
         }
         return list(context).await;
     };
     if !anything {
-        return Err(usage("say what to stop: `--agent NAME`, `--tool TOOL`, or `--all`"));
+        return Err(usage("name what to freeze: `--agent NAME`, `--tool TOOL`, or `--all`"));
     }
     let frozen = context.client.freeze(args.agent.as_deref(), args.tool.as_deref(), reason).await?;
     if context.json {
@@ -68,7 +68,7 @@ async fn list(context: &Context) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Lets one go on, or all of them.
+/// Lifts one freeze, or all of them.
 pub(crate) async fn lift(context: &Context, id: Option<&str>) -> anyhow::Result<u8> {
     let ids: Vec<FreezeId> = match id {
         Some(text) => vec![text.parse().map_err(|_| {

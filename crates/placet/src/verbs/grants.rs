@@ -1,4 +1,4 @@
-//! `placet grant`: standing approvals, listed and taken back; and what `--remember` asks for.
+//! `placet grant`: lists and revokes grants; and the options of `--remember`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     output::{self, paint, safe, span, table, until},
 };
 
-/// Lists standing approvals.
+/// Lists grants.
 pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
     let all = context.client.all_grants().await?;
     if context.json {
@@ -23,7 +23,7 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
     }
     let (grants, ended) = (&all.items, &all.ended_at_upgrade);
     if grants.is_empty() {
-        output::line(&paint(output::DIM, "There are no standing approvals."))?;
+        output::line(&paint(output::DIM, "There are no grants."))?;
         return outgrown(ended);
     }
     let (now, plain) = (output::now(), Style::new());
@@ -55,7 +55,7 @@ pub(crate) async fn list(context: &Context) -> anyhow::Result<u8> {
     outgrown(ended)
 }
 
-/// Those that an upgrade ended.
+/// The grants that an upgrade ended.
 fn outgrown(ended: &EndedAtUpgrade) -> anyhow::Result<u8> {
     if !ended.items.is_empty() {
         output::line(&paint(output::STRONG, "Ended at the upgrade:"))?;
@@ -72,7 +72,7 @@ fn outgrown(ended: &EndedAtUpgrade) -> anyhow::Result<u8> {
     }
     if ended.trust > 0 {
         output::line(&format!(
-            "What was learned of {} kinds of calls is counted anew since the upgrade.",
+            "Trust in {} kinds of calls is counted from zero since the upgrade.",
             ended.trust
         ))?;
     }
@@ -82,9 +82,7 @@ fn outgrown(ended: &EndedAtUpgrade) -> anyhow::Result<u8> {
 /// Takes one back.
 pub(crate) async fn revoke(context: &Context, id: &str) -> anyhow::Result<u8> {
     let wrong = || {
-        usage(format!(
-            "`{id}` is not the id of a standing approval (grt_ and 26 characters): see `placet grant list`"
-        ))
+        usage(format!("`{id}` is not the id of a grant (grt_ and 26 characters): see `placet grant list`"))
     };
     let id = id.parse().map_err(|_| wrong())?;
     context.client.revoke_grant(id).await?;
@@ -96,7 +94,7 @@ pub(crate) async fn revoke(context: &Context, id: &str) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What is to be remembered, if anything is.
+/// What should be remembered, if anything.
 pub(crate) fn remember(args: &RememberArgs) -> anyhow::Result<Option<Remember>> {
     let Some(scope) = args.remember else { return Ok(None) };
     if scope != RememberScope::Pattern && !args.matching.is_empty() {

@@ -1,4 +1,5 @@
-//! `placet approve --group` and `deny --group`: the items of one pause, each shown, each decided on exactly what was shown.
+//! `placet approve --group` and `deny --group`: shows every item of a pause, and decides each on exactly what was
+//! shown.
 
 use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
 use placet_core::{Door, Kind, Record, Risk, State, show};
@@ -13,7 +14,7 @@ use crate::{
 /// Most that one batch takes.
 const MOST: u32 = 200;
 
-/// Yes to all that wait. A pause is approved whole or not at all.
+/// Approves all pending items. A pause is approved completely or not at all.
 pub(super) async fn approve(
     context: &Context,
     group: &str,
@@ -52,11 +53,11 @@ pub(super) async fn approve(
         let decide = if yes { decide } else { decide.as_shown(record) };
         reason.clone().map_or(decide.clone(), |reason| decide.with_reason(reason))
     };
-    // A pause is answered as a whole; calls of a coding agent run one by one.
+    // A pause gets one answer. Calls of a coding agent run one by one.
     send(context, &records, decide, !hooked).await
 }
 
-/// No to all that wait. One that was just decided keeps none of the others from being denied.
+/// Denies all pending items. If one was just decided, the others are still denied.
 pub(super) async fn deny(context: &Context, group: &str, reason: Option<String>) -> anyhow::Result<u8> {
     let records = pending(context, group).await?;
     let reason = match reason {
@@ -70,8 +71,8 @@ pub(super) async fn deny(context: &Context, group: &str, reason: Option<String>)
     send(context, &records, |record| Decide::deny(record, reason.clone()), false).await
 }
 
-/// What waits under this name, of one agent and through one door: the name alone is the agent's choice, and another's
-/// request under it would be decided along with the rest.
+/// The pending requests of this group, of one agent and one door. The agent chooses the name, so requests of others
+/// under it must not be decided along with these.
 async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> {
     let query = ListQuery {
         state: Some(State::Pending),
@@ -94,7 +95,7 @@ async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> 
     let other = records.iter().find(|other| (&other.agent, &other.source) != (&first.agent, &first.source));
     if let Some(other) = other {
         return Err(usage(format!(
-            "`{named}` is the group of {} and of {}: decide by id, so that nobody's request passes with another's",
+            "`{named}` is the group of {} and of {}: decide by id, so that no request of another agent is decided along with these",
             output::who(first),
             output::who(other)
         )));
@@ -102,11 +103,11 @@ async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> 
     Ok(records)
 }
 
-/// Whether it came through the hook of a coding agent.
+/// Whether it came by the hook of a coding agent.
 fn hooked(record: &Record) -> bool {
     match &record.origin {
         Some(origin) => origin.turn,
-        // A server of an older version names the door alone.
+        // Older servers send only the name of the door.
         None => record.source.as_deref().is_some_and(|source| Door::named(source).groups_turns()),
     }
 }
@@ -136,7 +137,7 @@ fn show_all(records: &[Record]) {
     }
 }
 
-/// Sends one decision for each, and says what became of each.
+/// Sends one decision for each, and prints the results.
 async fn send(
     context: &Context,
     records: &[Record],

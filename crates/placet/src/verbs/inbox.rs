@@ -1,4 +1,4 @@
-//! `placet inbox`: what is waiting, as a table.
+//! `placet inbox`: a table of pending requests.
 
 use std::io::IsTerminal;
 
@@ -19,7 +19,7 @@ pub(crate) async fn run(context: &Context, args: InboxArgs) -> anyhow::Result<u8
     if context.json {
         output::json(&page)?;
     } else {
-        // A pipe has no width; whoever reads it can cut for itself.
+        // A pipe has no width, so nothing is cut.
         let terminal = std::io::stdout().is_terminal().then(crossterm::terminal::size).and_then(Result::ok);
         let columns = terminal.map_or(usize::MAX, |(columns, _)| usize::from(columns));
         for line in lines(&page, query.state, output::now(), columns.max(60)) {
@@ -33,7 +33,7 @@ pub(crate) async fn run(context: &Context, args: InboxArgs) -> anyhow::Result<u8
     Ok(0)
 }
 
-/// The filters as the server takes them: pending unless said otherwise.
+/// The filters for the server. The default is pending.
 pub(crate) fn query(filters: &Filters) -> ListQuery {
     let state = match filters.state {
         None => Some(State::Pending),

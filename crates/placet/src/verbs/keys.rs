@@ -1,4 +1,4 @@
-//! `placet key list` and `placet key revoke`: keys of a running server.
+//! `placet key list` and `placet key revoke`: the keys of a running server.
 
 use anstyle::Style;
 use placet_core::show;
@@ -50,9 +50,9 @@ pub(crate) async fn revoke(context: &Context, id: &str, keep_votes: bool) -> any
         output::json(&json!({ "id": id, "revoked": true, "votes_kept": keep_votes }))?;
     } else {
         let rest = if keep_votes {
-            "what was said with it still counts"
+            "votes and grants given with it stay valid"
         } else {
-            "live votes and standing approvals given with it are void"
+            "live votes and grants given with it are void"
         };
         output::line(&format!("{} no longer works; {rest}", paint(output::NAME, &id.to_string())))?;
     }

@@ -1,4 +1,4 @@
-//! What is done after a decision, or instead of one: cancel, revoke, reassign, resolve.
+//! Commands other than a decision: cancel, revoke, reassign, resolve.
 
 use super::{Context, find, said};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     exit::usage,
 };
 
-/// Withdraws a request. An agent cannot list, so it needs the whole id.
+/// Cancels a request. An agent cannot list requests, so it needs the whole id.
 pub(crate) async fn cancel(context: &Context, args: CancelArgs) -> anyhow::Result<u8> {
     let wrong = || {
         usage(format!(
@@ -33,7 +33,7 @@ pub(crate) async fn reassign(context: &Context, args: ReassignArgs) -> anyhow::R
     Ok(0)
 }
 
-/// Settles an unknown outcome.
+/// Resolves an unknown outcome.
 pub(crate) async fn resolve(context: &Context, args: ResolveArgs) -> anyhow::Result<u8> {
     let id = find::id(&context.client, &args.id).await?;
     said(context, &context.client.resolve(id, args.status.into(), &args.reason).await?)?;

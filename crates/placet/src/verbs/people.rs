@@ -1,4 +1,4 @@
-//! `placet person`: who there is, what they may do, and which teams they belong to.
+//! `placet person`: people, their roles and their teams.
 
 use anstyle::Style;
 use placet_client::SignInLink;
@@ -59,7 +59,7 @@ pub(crate) async fn set(
     Ok(0)
 }
 
-/// Makes a link with which a person signs in once.
+/// Makes a one-time sign-in link.
 pub(crate) async fn link(context: &Context, name: &str) -> anyhow::Result<u8> {
     let link = context.client.person_link(checked(name)?).await?;
     say_link(name, &link, context.json)?;
@@ -73,7 +73,7 @@ pub(crate) fn say_link(name: &str, link: &SignInLink, json: bool) -> anyhow::Res
     }
     output::line(&link.url)?;
     output::to_stderr(&format!(
-        "Whoever opens this link signs in as `{}`. It works once, until {}.",
+        "This link signs in as `{}`. It works once, until {}.",
         show(name),
         link.expires_at
     ));
@@ -87,14 +87,14 @@ pub(crate) async fn remove(context: &Context, name: &str) -> anyhow::Result<u8> 
         output::json(&json!({ "name": name, "removed": true }))?;
     } else {
         output::line(&format!(
-            "{} is gone, and their keys and sessions no longer work",
+            "{} was removed; their keys and sessions no longer work",
             paint(output::STRONG, name)
         ))?;
     }
     Ok(0)
 }
 
-/// A name goes into the address of the call, so it must be one.
+/// The name becomes part of a URL, so it must be valid.
 fn checked(name: &str) -> anyhow::Result<&str> {
     if valid_name(name) && !name.contains('/') {
         Ok(name)

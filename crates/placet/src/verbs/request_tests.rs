@@ -1,4 +1,4 @@
-//! What is typed becomes a request, or one sentence that names the field.
+//! The typed options become a request, or one sentence that names the wrong field.
 
 use clap::Parser;
 

@@ -16,7 +16,7 @@ pub(crate) fn given(text: &str) -> anyhow::Result<Vec<StepDecision>> {
     })
 }
 
-/// These steps approved, in this order; the others denied where they stand.
+/// Approves these steps, in this order. The others are denied and keep their places.
 pub(crate) fn only(record: &Record, wanted: &[String]) -> anyhow::Result<Vec<StepDecision>> {
     let steps = record.steps.as_deref().unwrap_or_default();
     for id in wanted {
@@ -25,7 +25,7 @@ pub(crate) fn only(record: &Record, wanted: &[String]) -> anyhow::Result<Vec<Ste
             return Err(usage(format!("`--only`: the plan has no step `{id}`; its steps are {names}")));
         }
     }
-    // The place of each approved step in the plan is taken by the next wanted one, so that denied steps keep theirs.
+    // The approved steps fill the places of approved steps in the wanted order, so that denied steps keep theirs.
     let mut next = wanted.iter();
     let decide = |id: &str, decision| StepDecision { id: id.to_owned(), decision, arguments: None };
     let decided = steps.iter().map(|step| {

@@ -1,4 +1,4 @@
-//! The screen as it is drawn: the queue, the selected request in full, and one line to type on.
+//! Draws the screen: the queue, the selected request in full, and one input line.
 
 use placet_core::{Record, Risk, State, Time, show};
 use ratatui::{
@@ -111,12 +111,12 @@ fn detail(frame: &mut Frame<'_>, app: &mut App, area: Rect, now: Time) {
     let most = u16::try_from(lines.len().saturating_sub(inside)).unwrap_or(u16::MAX);
     let scroll = app.scroll.min(most);
     app.scroll = scroll;
-    // Whoever decides must know that there is more than what is seen.
+    // The person must see that there is more text below.
     let block = if scroll < most { block.title_bottom(" more below: space ") } else { block };
     frame.render_widget(Paragraph::new(Text::from(lines)).block(block).scroll((scroll, 0)), area);
 }
 
-/// The whole sheet in lines of this width. Nothing is cut off or trimmed: long text goes on in the next line.
+/// The whole sheet in lines of this width. Nothing is cut off: long text continues on the next line.
 fn wrapped(record: &Record, width: usize, now: Time) -> Vec<Line<'static>> {
     let sheet = describe(record, now);
     let widest =

@@ -1,4 +1,4 @@
-//! What a key does: moves, asks, or sends a decision on exactly the record that was on the screen.
+//! What each key does: moves, asks, or sends a decision on exactly the record on the screen.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use placet_client::Decide;
@@ -10,7 +10,7 @@ use crate::{
     verbs::answer,
 };
 
-/// What has to be done outside of the screen.
+/// An action outside of the screen.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Nothing.
@@ -56,12 +56,12 @@ impl App {
         Action::Stay
     }
 
-    /// Begins a decision on the selected request, as it stands on the screen now.
+    /// Begins a decision on the selected request, as the screen shows it now.
     fn begin(&mut self, letter: char, now: Time) -> Action {
         let Some(row) = self.current() else { return Action::Stay };
         let shown = Box::new(row.record.clone());
         if shown.state != State::Pending {
-            self.say("that one is decided", Tone::Warn, now);
+            self.say("this one is already decided", Tone::Warn, now);
             return Action::Stay;
         }
         let typed = String::new();
@@ -102,7 +102,7 @@ impl App {
             KeyCode::Backspace => {
                 typed.pop();
             }
-            // A single y is enough where nothing has to be typed out.
+            // A single y is enough if nothing has to be typed out.
             KeyCode::Char(letter) if one_key => {
                 if letter == 'y' {
                     return self.finish(prompt, now);
@@ -118,7 +118,7 @@ impl App {
         Action::Stay
     }
 
-    /// What was typed is complete.
+    /// The input is complete.
     fn finish(&mut self, prompt: Mode, now: Time) -> Action {
         match prompt {
             Mode::Approve { shown, word: None, .. } => {
@@ -143,7 +143,7 @@ impl App {
                 }
             },
             Mode::Approve { .. } | Mode::Browse | Mode::Help => {
-                self.say("that is not what had to be typed: nothing was sent", Tone::Bad, now);
+                self.say("that is not the required word: nothing was sent", Tone::Bad, now);
                 Action::Stay
             }
         }

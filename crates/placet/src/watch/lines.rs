@@ -5,13 +5,13 @@ use placet_core::{Record, show};
 use serde_json::json;
 use tokio::{sync::mpsc, task::JoinSet};
 
-use super::{News, listen};
+use super::{Update, listen};
 use crate::{
     cli::Filters,
     output::{self, effect, headline, json_line, oneline},
 };
 
-/// Prints what waits, then every change, until the stream ends or the reader goes away.
+/// Prints the pending requests, then every change, until the stream ends or the reader has gone.
 pub(super) async fn run(
     client: Client,
     filters: Filters,
@@ -27,17 +27,17 @@ pub(super) async fn run(
     tasks.spawn(listen(client, filters, from, send));
     while let Some(news) = receive.recv().await {
         match news {
-            News::Changed { id, name, record } => output::line(&text(&id, &name, &record, json))?,
-            News::All(records) => {
+            Update::Changed { id, name, record } => output::line(&text(&id, &name, &record, json))?,
+            Update::All(records) => {
                 for record in &records {
                     output::line(&text("", "request.pending", record, json))?;
                 }
             }
-            News::Connected => {}
-            News::Lost(reason) => {
+            Update::Connected => {}
+            Update::Lost(reason) => {
                 output::to_stderr(&format!("connection lost ({}), trying again", show(&reason)));
             }
-            News::Failed(error) => return Err(error.into()),
+            Update::Failed(error) => return Err(error.into()),
         }
     }
     Ok(0)

@@ -1,4 +1,4 @@
-//! The live screen's loop: keys, news from the server, answers to decisions, and the passing of time.
+//! The loop of the live screen: keys, updates and answers from the server, and timers.
 
 use std::time::Duration;
 
@@ -30,15 +30,15 @@ use crate::{
     verbs::{edit, preview},
 };
 
-/// Something that was asked of the server has come back.
-enum Back {
+/// An answer from the server.
+enum ServerAnswer {
     /// A decision.
     Decided(RequestId, Result<Record, Error>),
     /// A detail.
     Read(Result<Record, Error>),
 }
 
-/// Takes over the terminal until the person quits; gives it back whatever happens.
+/// Takes over the terminal until the person quits, and always gives it back.
 pub(super) async fn run(
     client: Client,
     filters: Filters,
@@ -62,18 +62,18 @@ async fn watch(
 ) -> anyhow::Result<u8> {
     let (records, from) = first;
     let mut app = App::new(records);
-    // Dropping the set ends the listener: nothing outlives the screen.
+    // Dropping the set ends the listener, so nothing outlives the screen.
     let mut listener = JoinSet::new();
     let (send, mut news) = mpsc::channel(256);
     listener.spawn(listen(client.clone(), filters, from, send));
-    let mut calls: JoinSet<Back> = JoinSet::new();
+    let mut calls: JoinSet<ServerAnswer> = JoinSet::new();
     let mut keys = EventStream::new();
     let mut clock = interval(Duration::from_millis(500));
     let (mut terminated, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
     loop {
         if let Some(id) = app.wanted() {
             let client = client.clone();
-            calls.spawn(async move { Back::Read(client.get(id).await) });
+            calls.spawn(async move { ServerAnswer::Read(client.get(id).await) });
         }
         let now = output::now();
         terminal.draw(|frame| draw(frame, &mut app, client.url(), now))?;
@@ -84,7 +84,7 @@ async fn watch(
                     Action::Quit => return Ok(0),
                     Action::Send(id, decide) => send_decision(&mut calls, &client, id, *decide),
                     Action::Edit(record) => {
-                        // The editor needs the keyboard to itself.
+                        // The editor needs the keyboard alone.
                         drop(keys);
                         ratatui::restore();
                         let edited = tokio::task::block_in_place(|| edit::in_editor(&record));
@@ -101,12 +101,12 @@ async fn watch(
             },
             Some(item) = news.recv() => app.hear(item, output::now()),
             Some(Ok(back)) = calls.join_next() => match back {
-                Back::Decided(id, result) => app.answered(id, result, output::now()),
-                // A detail that could not be read is read again when it is selected again; the row stays as it is.
-                Back::Read(result) => if let Ok(record) = result { app.update(record, output::now()) },
+                ServerAnswer::Decided(id, result) => app.answered(id, result, output::now()),
+                // A detail that could not be read is read again when it is selected again. The row stays.
+                ServerAnswer::Read(result) => if let Ok(record) = result { app.update(record, output::now()) },
             },
             _ = clock.tick() => app.tick(output::now()),
-            // The terminal is given back also when somebody ends us from outside.
+            // The terminal is also given back when a signal ends the program.
             _ = terminated.recv() => return Ok(exit::INTERRUPTED),
             _ = hung_up.recv() => return Ok(exit::INTERRUPTED),
         }
@@ -116,12 +116,12 @@ async fn watch(
     }
 }
 
-fn send_decision(calls: &mut JoinSet<Back>, client: &Client, id: RequestId, decide: Decide) {
+fn send_decision(calls: &mut JoinSet<ServerAnswer>, client: &Client, id: RequestId, decide: Decide) {
     let client = client.clone();
-    calls.spawn(async move { Back::Decided(id, client.decide(id, &decide).await) });
+    calls.spawn(async move { ServerAnswer::Decided(id, client.decide(id, &decide).await) });
 }
 
-/// What came out of the editor becomes a question, never at once a decision.
+/// The editor's output becomes a question, never a decision at once.
 async fn propose(
     app: &mut App,
     client: &Client,
@@ -134,7 +134,7 @@ async fn propose(
             let before = edit::current(&shown).cloned().unwrap_or_default();
             let mut lines = edit::changes(&before, &after);
             let decide = Box::new(Decide::edit(&shown, after).as_shown(&shown));
-            // It may need more people than before, or be refused: that is said before it is sent.
+            // It may need more people than before, or be refused. That is shown before it is sent.
             match client.preview(shown.id, &decide).await {
                 Ok(told) => {
                     let plain = |line: &String| anstream::adapter::strip_str(line).to_string();

@@ -1,14 +1,14 @@
-//! What is on the screen: rows, the selected one, and what is being typed. No terminal, no network.
+//! The state of the screen: rows, the selected one, and the input. No terminal, no network.
 
 use std::time::Duration;
 
 use placet_client::{Decide, Error};
 use placet_core::{Kind, Record, RequestId, Risk, State, Time};
 
-use super::{News, ROWS};
+use super::{ROWS, Update};
 use crate::output::{self, Tone, headline};
 
-/// How long a decided row stays, dimmed, so that nothing vanishes under the cursor.
+/// How long a decided row stays, dimmed, so that nothing disappears under the cursor.
 const LINGER: Duration = Duration::from_secs(6);
 /// How long a notice stays.
 const NOTICE: Duration = Duration::from_secs(8);
@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) until: Option<Time>,
 }
 
-/// What is being typed, and about which record: the one that was on the screen when it began.
+/// The input, and its record: the one on the screen when it began.
 #[derive(Debug, Default)]
 pub(super) enum Mode {
     /// Moving about.
@@ -45,14 +45,14 @@ pub(super) struct App {
     pub(super) rows: Vec<Row>,
     pub(super) selected: Option<RequestId>,
     pub(super) mode: Mode,
-    /// Why the connection is lost, while it is.
+    /// Why the connection is lost, if it is.
     pub(super) lost: Option<String>,
     pub(super) notice: Option<(String, Tone, Time)>,
-    /// The detail alone, without the list.
+    /// Show only the detail, without the list.
     pub(super) wide: bool,
     /// First line of the detail on the screen.
     pub(super) scroll: u16,
-    /// The detail that was last asked for, so that it is asked for once.
+    /// The last requested detail, so that it is requested once.
     pub(super) fetched: Option<(RequestId, u32)>,
     pub(super) failed: Option<Error>,
 }
@@ -64,14 +64,14 @@ impl App {
         app
     }
 
-    /// Takes in what the server tells.
-    pub(super) fn hear(&mut self, news: News, now: Time) {
+    /// Applies an update from the server.
+    pub(super) fn hear(&mut self, news: Update, now: Time) {
         match news {
-            News::All(records) => self.replace_all(records),
-            News::Changed { record, .. } => self.update(*record, now),
-            News::Connected => self.lost = None,
-            News::Lost(reason) => self.lost = Some(reason),
-            News::Failed(error) => self.failed = Some(error),
+            Update::All(records) => self.replace_all(records),
+            Update::Changed { record, .. } => self.update(*record, now),
+            Update::Connected => self.lost = None,
+            Update::Lost(reason) => self.lost = Some(reason),
+            Update::Failed(error) => self.failed = Some(error),
         }
     }
 
@@ -80,7 +80,7 @@ impl App {
         self.tidy();
     }
 
-    /// A newer record of one request. Older ones are left out: the highest version counts.
+    /// Applies a newer record of one request. Older ones are ignored: the highest version counts.
     pub(super) fn update(&mut self, record: Record, now: Time) {
         let pending = record.state == State::Pending;
         let room = self.rows.len() < ROWS;
@@ -88,7 +88,7 @@ impl App {
         match self.rows.iter_mut().find(|row| row.record.id == record.id) {
             Some(row) if record.version < row.record.version => {}
             Some(row) => {
-                // A reading with the drawn text is the better one of two equals.
+                // Of two equal versions, the one with the drawn text is better.
                 if record.version > row.record.version
                     || record.display.is_some()
                     || record.state != row.record.state
@@ -103,10 +103,10 @@ impl App {
         self.tidy();
     }
 
-    /// Lets time pass: decided rows go, deadlines pass, notices fade.
+    /// Applies the passing of time: decided rows go, deadlines pass, notices fade.
     pub(super) fn tick(&mut self, now: Time) {
         for row in &mut self.rows {
-            // The server says so too, a moment later; on the screen it must not look open any longer.
+            // The server reports it a moment later. The screen must not show it as open any longer.
             if row.record.state == State::Pending && now >= row.record.expires_at && row.until.is_none() {
                 row.record.state = State::Expired;
                 row.until = Some(now.plus(LINGER));
@@ -119,7 +119,7 @@ impl App {
         self.tidy();
     }
 
-    /// The nearest deadline first; the selection stays on its request, not on its place.
+    /// The nearest deadline first. The selection stays on its request, not on its place.
     fn tidy(&mut self) {
         let place = self.place();
         self.rows.sort_by_key(|row| (row.record.expires_at, row.record.id));
@@ -129,7 +129,7 @@ impl App {
         }
     }
 
-    /// Where the selected request stands in the list.
+    /// The place of the selected request in the list.
     pub(super) fn place(&self) -> Option<usize> {
         self.rows.iter().position(|row| Some(row.record.id) == self.selected)
     }
@@ -147,12 +147,12 @@ impl App {
         }
     }
 
-    /// Says something for a while.
+    /// Shows a notice for a while.
     pub(super) fn say(&mut self, text: impl Into<String>, tone: Tone, now: Time) {
         self.notice = Some((text.into(), tone, now.plus(NOTICE)));
     }
 
-    /// What became of a decision that was sent.
+    /// Shows the result of a decision.
     pub(super) fn answered(&mut self, id: RequestId, result: Result<Record, Error>, now: Time) {
         match result {
             Ok(record) => {
@@ -192,7 +192,7 @@ impl App {
     }
 }
 
-/// What must be typed to approve: the tool's name where the risk is high, or just `y`.
+/// What must be typed to approve: the tool's name if the risk is high, or just `y`.
 pub(super) fn approving_word(record: &Record) -> Option<String> {
     let name = || record.tool.clone().unwrap_or_else(|| record.kind.to_string());
     (record.risk >= Risk::High).then(name)

@@ -1,4 +1,4 @@
-//! The command line from outside: help, bad input, and a server that is not there.
+//! The command line from outside: help, bad input, and an unreachable server.
 
 use std::process::{Command, Output};
 
@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// Exit code and what stands on the error stream.
+/// Exit code and standard error.
 fn failed(args: &[&str]) -> String {
     let output = placet(args);
     assert!(output.stdout.is_empty(), "nothing on standard output");
@@ -39,34 +39,34 @@ fn help_shows_every_command_and_the_exit_codes() {
 
     Commands:
       serve        Run the server
-      demo         Try everything: a server, and an agent that asks one of each kind
+      demo         Try it out: a server, and an agent that makes one request of each kind
       key          Make, list and revoke keys
       request      Ask for approval from a shell, and wait for the decision
-      cancel       Withdraw a request you made
-      inbox        List what is waiting for a decision, or watch and decide live
+      cancel       Cancel a request you made
+      inbox        List pending requests, or watch and decide live
       show         Show one request in full
-      approve      Say yes, to exactly what is shown
-      edit         Say yes, with other arguments
-      deny         Say no
+      approve      Approve exactly what is shown
+      edit         Approve with other arguments
+      deny         Deny a request
       answer       Answer a question
-      revoke       Take back an approval that is not yet claimed
-      reassign     Ask other people; what is needed stays the same
-      resolve      Settle an outcome that nobody reported
+      revoke       Revoke an approval that is not yet claimed
+      reassign     Ask other people; the needs stay the same
+      resolve      Resolve an unknown outcome
       stats        Show how often people were asked, and what passed without them
       session      Show what happened in one session of an agent
-      freeze       Stop an agent, a tool or everything: no approval and no permit any more
-      unfreeze     Let what was frozen go on (needs an admin key)
-      policy       Write, check, try and put policies: what passes, what waits and for whom
+      freeze       Freeze an agent, a tool or everything: nothing of it is approved or run
+      unfreeze     Lift a freeze (needs an admin key)
+      policy       Write, check, try and put policies
       person       List people, and set their roles and teams
       agent        List agents, and open folders to them
-      grant        List and take back standing approvals
+      grant        List and revoke grants
       ledger       Check the ledger
       backup       Write a consistent copy of the database to a file
-      restore      Put a backup in place, in a new epoch: no old permit lives twice
-      recover      Begin again after a database that went back, or a clock that was wrong
+      restore      Restore a backup, in a new epoch: old permits become invalid
+      recover      Recover after a database lost entries, or after a wrong clock
       hook         Gate a coding agent: answer its hooks, or write them into its settings
-      run          Run a command confined: it changes the workspace and nothing else, and has no network
-      doctor       Check that everything works, and that a no really blocks
+      run          Run a command confined: it can change only the workspace, and has no network
+      doctor       Check that everything works, and that a deny really blocks
       completions  Print completions for a shell
 
     Options:
@@ -86,11 +86,11 @@ fn help_shows_every_command_and_the_exit_codes() {
       1  an error, such as an unreachable server or a decision that came too late
       2  bad input: the message names the field and the fix, and nothing was written
       3  denied; for `policy simulate`: the change is dangerous
-      4  expired: nobody decided in time
+      4  expired: no decision in time
       5  cancelled, revoked or lapsed
       6  still pending when the wait ended
 
-    Try it: `placet demo` starts a server and an agent that asks one of everything.
+    Try it: `placet demo` starts a server and an agent that makes one request of each kind.
     ");
 }
 

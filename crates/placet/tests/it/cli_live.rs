@@ -1,4 +1,4 @@
-//! The command line against a real server: the demo's, driven verb by verb.
+//! The command line against a real server: the demo's server, command by command.
 
 use std::{
     io::{BufRead, BufReader},
@@ -97,7 +97,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// How a request in the background ended: exit code and what it printed.
+/// The end of a request in the background: exit code and output.
 fn ended(child: Child) -> (Option<i32>, Value) {
     let output = child.wait_with_output().expect("it ends");
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or(json!(text(&output.stderr))))
@@ -156,7 +156,7 @@ fn with_claim_zero_means_a_permit_and_nothing_else_prints_arguments() {
     let (code, document) = ended(first);
     assert_eq!((code, &document["arguments"]), (Some(0), &json!({"amount": 4711})), "{document}");
 
-    // A job that is tried again finds the same request, and no permit. It must not pay twice.
+    // A repeated job finds the same request and gets no permit. It must not pay twice.
     for form in [&["--json"][..], &[]] {
         let args = [form, &["request", "--session", "test"], &pay].concat();
         let again = demo.command(&demo.agent, &args).output().expect("it runs");
@@ -264,8 +264,8 @@ fn the_demo_decides_everything_by_itself_when_told_to() {
     assert_eq!(story.matches(", reported: succeeded").count(), 5, "{story}");
 }
 
-/// Takes connections at the address of a server that is away and closes them, until the one that waits for the request and
-/// the one that watches have both come.
+/// Accepts and closes connections at the address of a stopped server, until the waiting and the watching client have
+/// both come.
 fn nobody_answers_until_both_have_tried(address: &str, id: &str) {
     let listener = found("the address", || TcpListener::bind(address).ok());
     listener.set_nonblocking(true).expect("a listener");
@@ -329,7 +329,7 @@ fn an_interrupted_request_stays_pending_and_says_so() {
     let demo = Demo::start();
     let asked = demo.ask(&["--tool", "t.interrupt", "--args", "{}"]);
     let id = demo.pending("t.interrupt");
-    // The request is there a moment before its program hears the signal.
+    // The record appears a moment before its program handles the signal.
     let interrupt = |child: &Child| {
         handles(child, Signal::INT);
         send(child, Signal::INT);

@@ -1,4 +1,4 @@
-//! The example of moving from the community gateway runs as the documentation says: the real binary, and Python as it comes.
+//! The example for moving from the community gateway works as documented: the real binary, and plain Python.
 
 use std::{path::Path, process::Command};
 

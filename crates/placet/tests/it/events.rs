@@ -1,5 +1,5 @@
-//! The observability door of the real binary: an answer that was acknowledged reaches its agent, whatever happens to the
-//! server in between.
+//! The observability door of the real binary: an acknowledged answer reaches its agent, whatever happens to the
+//! server.
 
 use std::{
     io::{Read as _, Write as _},
@@ -24,7 +24,7 @@ impl Server {
         }))
     }
 
-    /// As a power cut would, as far as the process is concerned.
+    /// Like a power cut, for the process.
     fn kill(mut self) {
         self.0.kill();
     }
@@ -47,7 +47,7 @@ impl Server {
     }
 }
 
-/// A port that is ours, and where nobody listens yet: connections are refused.
+/// A port that we reserve without listening: connections are refused.
 fn reserved_port() -> (TcpSocket, u16) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
@@ -55,7 +55,7 @@ fn reserved_port() -> (TcpSocket, u16) {
     (socket, port)
 }
 
-/// Takes one text and closes, as an agent does.
+/// Reads one text and closes, like an agent.
 async fn heard(listener: TcpListener) -> Value {
     let (stream, _) = listener.accept().await.expect("a connection");
     let mut socket = tokio_tungstenite::accept_async(stream).await.expect("a handshake");
@@ -83,7 +83,7 @@ fn an_answer_survives_a_kill_between_it_and_its_delivery() {
         );
         server.post(&format!("/events/{}/respond", event["id"]), &json!({"permission": true}));
         server.kill();
-        // Only now does anybody listen: nothing can have been delivered before the kill.
+        // The agent listens only now, so nothing can have been delivered before the kill.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let listener = runtime.block_on(async { socket.listen(16) }).expect("it listens");
         let server = Server::start(data.path());

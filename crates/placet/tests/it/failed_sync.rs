@@ -1,4 +1,4 @@
-//! A disk that fails to sync: the store stops, says so, and what was acknowledged is there after a restart.
+//! A disk that fails to sync: the store stops and says so. What was acknowledged is there after a restart.
 
 use std::{os::unix::fs::PermissionsExt as _, path::Path};
 

@@ -1,4 +1,4 @@
-//! A database that cannot grow: what was acknowledged stays, what was refused is not there, and room heals it.
+//! A database that cannot grow: acknowledged writes stay, refused ones are absent, and free space fixes it.
 
 use std::{path::Path, process::Command};
 

@@ -1,5 +1,5 @@
-//! `placet hook`, `placet hook install` and `placet doctor` as agents and people call them: the real program, a real server,
-//! and servers that misbehave.
+//! `placet hook`, `placet hook install` and `placet doctor` as agents and people call them: the real program, a real
+//! server, and servers that misbehave.
 
 mod blocking;
 mod confined;

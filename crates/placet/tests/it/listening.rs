@@ -10,7 +10,7 @@ use placet_testkit::Program;
 
 use crate::program::{binary, found};
 
-/// Both loopback addresses at a port. `None` on a machine without IPv6, where there is nothing to show.
+/// Both loopback addresses at a port. `None` on a machine without IPv6.
 fn both(port: u16) -> Option<[SocketAddr; 2]> {
     TcpListener::bind("[::1]:0").ok()?;
     Some([SocketAddr::from(([127, 0, 0, 1], port)), SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], port))])
@@ -25,7 +25,7 @@ fn serve(listen: &str) -> Output {
     output
 }
 
-/// Whether a Placet answers there.
+/// Whether a Placet server answers there.
 fn answers(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -64,7 +64,7 @@ fn a_server_on_loopback_answers_on_both_addresses_and_keeps_other_programs_off_t
             let taken = TcpListener::bind(address).expect_err("the server has it");
             assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse, "{listen}: {address}");
         }
-        // As wide as a program can ask for it.
+        // As wide as a program can request.
         for wide in ["0.0.0.0", "[::]"] {
             assert!(TcpListener::bind(format!("{wide}:{}", address.port())).is_err(), "{listen}: {wide}");
         }

@@ -1,4 +1,4 @@
-//! The owner's socket in the data folder: there when the server says that it listens, or its absence is explained.
+//! The owner's socket in the data folder exists when the server says that it listens, or the log explains why not.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -14,7 +14,7 @@ use crate::program::binary;
 fn a_server_that_says_it_listens_answers_on_its_socket() {
     let data = tempfile::tempdir().expect("a folder");
     for round in 0..3 {
-        // It is killed each time, so the next one finds the file of the last.
+        // It is killed each time, so the next one finds the old socket file.
         let server = Program::serve(binary(), data.path(), |_| {});
         UnixStream::connect(data.path().join("placet.sock")).expect("it takes connections");
         server.key("agent", &format!("bot-{round}"));

@@ -1,4 +1,4 @@
-//! Policies from outside: the real binary and a real server, files that change, and the documentation that is run.
+//! Policies from outside: the real binary and a real server, changing files, and the documentation's commands.
 
 mod authoring;
 mod docs;

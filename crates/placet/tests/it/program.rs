@@ -1,33 +1,33 @@
-//! Which binary the tests start, and how they wait for it.
+//! The binary under test, and how tests wait for it.
 
 use std::{process::Child, sync::OnceLock, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 
-/// The bound of every wait. It only ends a failing test.
+/// The limit of every wait. It only ends a failing test.
 pub(crate) const MINUTE: Duration = Duration::from_mins(1);
 
-/// The program under test: `PLACET_BIN` if it is set, otherwise the one that Cargo built beside the tests. The whole path,
-/// as the program itself sees it.
+/// The program under test: `PLACET_BIN` if it is set, otherwise the one that Cargo built with the tests. The whole
+/// path, as the program itself sees it.
 pub(crate) fn binary() -> &'static str {
     static BINARY: OnceLock<String> = OnceLock::new();
     BINARY.get_or_init(|| {
         let named = shipped().unwrap_or_else(|| env!("CARGO_BIN_EXE_placet").to_owned());
         let path = std::fs::canonicalize(&named);
         let path = path.unwrap_or_else(|error| panic!("PLACET_BIN={named}: {error}"));
-        // Help, pages and the settings of agents have this name in them.
+        // Help, pages and the settings of agents contain this name.
         assert!(path.ends_with("placet"), "PLACET_BIN={named}: the file must be called `placet`");
         path.into_os_string().into_string().expect("a path that is text")
     })
 }
 
-/// What `PLACET_BIN` names: the binary that ships. Cargo's own binary may have planted bugs, this one never.
+/// The binary of `PLACET_BIN`: the one that ships. Cargo's own binary may have planted bugs; this one never has.
 pub(crate) fn shipped() -> Option<String> {
     std::env::var("PLACET_BIN").ok().filter(|named| !named.is_empty())
 }
 
-/// Looks until there is something. A minute only ends a failing test.
+/// Polls until there is a value. The minute only ends a failing test.
 #[track_caller]
 pub(crate) fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -40,7 +40,7 @@ pub(crate) fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until the program has a handler for this signal, which would end it before.
+/// Waits until the program handles this signal, which would end it before.
 #[track_caller]
 pub(crate) fn handles(child: &Child, signal: Signal) {
     let file = format!("/proc/{}/status", child.id());

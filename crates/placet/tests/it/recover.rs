@@ -1,4 +1,4 @@
-//! A data folder that went back while the server was stopped, from outside: noticed, looked at, recovered.
+//! A data folder that lost entries while the server was stopped: noticed, inspected, recovered.
 
 use placet_testkit::{Program, command_line, printed_json};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn a_folder_that_went_back_is_noticed_and_recovered_without_a_second_permit() {
     });
     drop(server);
 
-    // Put back as somebody would who thinks that a file is all there is.
+    // Restored by copying the file, as a careless operator does.
     for left in ["placet.db", "placet.db-wal", "placet.db-shm"] {
         let _ = std::fs::remove_file(data.join(left));
     }
@@ -63,7 +63,7 @@ fn a_folder_that_went_back_is_noticed_and_recovered_without_a_second_permit() {
     assert_eq!((status, &said["code"]), (503, &json!("history_lost")), "{said}");
     let (status, again) = call(&server, "POST", &claim, &bot, &json!({}));
     assert_eq!((status, &again["code"]), (503, &json!("history_lost")), "a second permit: {again}");
-    // It ends when it is told to, although nothing of its ledger can be followed.
+    // It stops on request, although its ledger cannot be followed.
     server.stop();
 
     let recover = |more: &[&str]| {

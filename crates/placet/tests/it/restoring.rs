@@ -1,4 +1,4 @@
-//! A restore says which security changes it undoes, and ends all keys if it is told to.
+//! A restore lists the security changes that it undoes, and revokes all keys on request.
 
 use std::{
     path::Path,
@@ -61,7 +61,7 @@ fn a_restore_lists_what_it_brings_back_with_dates() {
     let server = Program::serve(binary(), &restored, |_| {});
     assert!(works(&server, &ann), "this is what the list is for");
 
-    // It is said again until an admin has looked at it.
+    // It is repeated until an admin has confirmed it.
     let reminded = || {
         let (_, said) = crate::recover::ready(&server);
         said["warnings"].to_string().contains("placet doctor --confirm-restore")

@@ -1,11 +1,11 @@
-//! What ships has no planted bugs.
+//! The shipped binary has no planted bugs.
 
 use super::program;
 
-/// What a binary with planted bugs reads to know which one it is to have.
+/// The variable that selects a planted bug.
 const SWITCH: &str = "PLACET_SABOTAGE";
 
-/// As text, because a search in bytes takes ten seconds without optimisation. What is not text around it does not matter.
+/// Searched as text, because searching bytes takes ten seconds without optimisation.
 fn has_switch(program: &[u8]) -> bool {
     String::from_utf8_lossy(program).contains(SWITCH)
 }
@@ -30,7 +30,7 @@ fn the_switch_of_planted_bugs_is_found_wherever_it_stands() {
     }
 }
 
-/// Shows that the look at the bytes finds the switch of a real program.
+/// Shows that the search finds the switch in a real program.
 #[test]
 fn a_binary_with_planted_bugs_is_noticed() {
     if !cfg!(feature = "sabotage") {

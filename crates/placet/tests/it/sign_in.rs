@@ -1,4 +1,5 @@
-//! Signing in as an operator sets it up: the link of a first start, `placet person link` and `password`, and the demo's link.
+//! Signing in, as an operator sets it up: the link of a first start, `placet person link` and `password`, and the
+//! demo's link.
 
 use std::{
     cell::RefCell,
@@ -16,14 +17,14 @@ use serde_json::{Value, json};
 use crate::program::{MINUTE, binary, send};
 
 /// A running program whose lines are read as they come. Stops when dropped.
-struct Running {
+struct RunningServer {
     child: Child,
     lines: Receiver<String>,
-    // What was read so far: two pipes come in any order.
+    // The lines so far. The two pipes come in any order.
     seen: RefCell<Vec<String>>,
 }
 
-impl Running {
+impl RunningServer {
     fn start(args: &[&str]) -> Self {
         let mut child = placet(args)
             .env_remove("PLACET_BOOTSTRAP_TOKEN")
@@ -67,7 +68,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -111,22 +112,22 @@ fn call(url: &str, method: &str, path: &str, headers: &str, body: &Value) -> (u1
     (status, head.to_owned(), serde_json::from_str(body).unwrap_or_default())
 }
 
-/// What a browser sends to sign in, with the public part of a key that nobody uses again.
+/// A browser's sign-in, with the public part of a key that is used once.
 fn with_key(mut body: Value) -> Value {
     body["key"] = Signer::default().key();
     body
 }
 
-/// Uses a link: who is signed in by it, if anybody is.
+/// Uses a link, and returns who is signed in by it.
 fn use_link(link: &str) -> Option<Value> {
     let (url, token) = link.trim().split_once("/sign-in/").expect("the address of a link");
     let (status, _, body) = call(url, "POST", "/v1/session/link", "", &with_key(json!({ "token": token })));
     (status == 200).then_some(body)
 }
 
-fn serve(data: &Path) -> (Running, String) {
+fn serve(data: &Path) -> (RunningServer, String) {
     let server =
-        Running::start(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().expect("a path")]);
+        RunningServer::start(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().expect("a path")]);
     let url = server.line("listening on ").split(' ').next_back().expect("an address").to_owned();
     (server, url)
 }
@@ -161,7 +162,7 @@ fn a_bootstrap_token_keeps_the_first_link_from_being_made() {
         .expect("it starts");
     let mut said = String::new();
     BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut said).expect("it listens");
-    // A signal is looked at after everything is said that the start has to say.
+    // Signals are handled only after the start has printed everything.
     send(&child, Signal::TERM);
     let output = child.wait_with_output().expect("it ends");
     let said = text(&output.stderr);
@@ -209,7 +210,7 @@ fn typing(args: &[&str], line: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // It may have refused its arguments and gone.
+    // It may have refused its arguments and ended.
     let _ = child.stdin.take().expect("a pipe").write_all(line.as_bytes());
     child.wait_with_output().expect("it ends")
 }
@@ -268,7 +269,7 @@ fn person_password_is_read_from_standard_input_and_ends_every_session() {
 
 #[test]
 fn the_demo_signs_its_reviewer_in_and_the_session_administers_and_decides() {
-    let demo = Running::start(&["demo", "--port", "0", "--json"]);
+    let demo = RunningServer::start(&["demo", "--port", "0", "--json"]);
     let ready: Value = serde_json::from_str(&demo.line("\"ready\"")).expect("JSON");
     let (url, link) = (ready["url"].as_str().expect("text"), ready["sign_in"].as_str().expect("text"));
     let (_, token) = link.split_once("/sign-in/").expect("a link");

@@ -1,4 +1,4 @@
-//! Spans reach a collector, say which call they are of, and carry nothing that was asked.
+//! Spans reach a collector, name their call, and contain nothing of the request.
 
 use std::{
     sync::{
@@ -21,11 +21,11 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::program::binary;
 
-/// A stand-in for a collector: it keeps what it is sent, and answers with what it is told to.
+/// A test collector: it keeps what it gets, and answers as it is told.
 #[derive(Clone, Default)]
 struct Collector {
     exports: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
-    // How many exports it answers with 503 first.
+    // How many exports it first answers with 503.
     busy: Arc<AtomicUsize>,
 }
 
@@ -65,7 +65,7 @@ impl Collector {
         exports.iter().flat_map(|(_, body)| spans(body)).collect()
     }
 
-    /// Everything it was ever sent, as text.
+    /// Everything it ever got, as text.
     fn text(&self) -> String {
         let exports = self.exports.lock().expect("its exports");
         exports.iter().map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect()
@@ -134,7 +134,7 @@ async fn every_call_and_what_it_did_reach_the_collector_and_nothing_that_was_ask
     ann.post(&format!("/v1/requests/{id}/decision"), no).await.expect(200);
     ann.get("/v1/requests/req_00000000000000000000000000").await;
     ann.send(http::Method::from_bytes(b"ANYTEXT").expect("a method"), "/v1/requests", Bytes::new()).await;
-    // The last calls are told of too.
+    // The last calls are exported too.
     server.stop();
 
     let spans = collector.spans();
@@ -190,7 +190,7 @@ async fn spans_that_a_busy_collector_did_not_take_are_sent_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_collector_that_never_answers_costs_spans_and_no_calls() {
-    // It takes connections and never says anything.
+    // It accepts connections and never answers.
     let hole = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/v1/traces", hole.local_addr().expect("its address"));
     let data = tempfile::tempdir().expect("a folder");

@@ -1,22 +1,22 @@
-//! The syntax of git's configuration files, read as git reads it: byte by byte, in the order of `config.c`.
+//! Parses git's configuration files as git does: byte by byte, in the order of `config.c`.
 
 /// One setting of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting {
     /// `section.subsection.name`, as `git config --list` prints it.
     pub(super) key: Vec<u8>,
-    /// None for a name without `=`, which git takes for true.
+    /// None for a name without `=`, which git reads as true.
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// All settings of a file, or the line git would stop at.
+/// All settings of a file, or the line at which git would stop.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Setting>, usize> {
     let bytes = match bytes.strip_prefix(b"\xEF\xBB\xBF") {
         Some(rest) => rest,
         None => bytes,
     };
     let mut reader = Reader { bytes, at: 0, eof: false, line: 1 };
-    // Git keeps values as C strings, which end at a zero byte. A file that has one is not worth guessing about.
+    // Git keeps values as C strings, which end at a zero byte. Files that contain one are refused.
     if let Some(zero) = bytes.iter().position(|byte| *byte == 0) {
         return Err(1 + bytes.iter().take(zero).filter(|byte| **byte == b'\n').count());
     }
@@ -30,7 +30,7 @@ struct Reader<'a> {
     line: usize,
 }
 
-/// Git's own idea of a space: no form feed, no vertical tab.
+/// Git's own definition of a space: no form feed, no vertical tab.
 fn space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -144,7 +144,7 @@ impl Reader<'_> {
     fn value(&mut self) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let (mut quoted, mut comment) = (false, false);
-        // Where spaces at the end begin; they are cut off.
+        // The start of trailing spaces, which are cut off.
         let mut trim = 0;
         loop {
             let byte = self.next();

@@ -1,4 +1,4 @@
-//! Which repository git would use in a folder: the walk of git's `setup.c`.
+//! Finds the repository that git would use in a folder: the walk of git's `setup.c`.
 
 use std::{
     ffi::OsStr,
@@ -10,7 +10,7 @@ use rustix::fs::Access;
 
 use super::{Env, Report, files};
 
-/// Git takes no `.git` file above this, nor do we.
+/// Git refuses a `.git` file above this size, and so do we.
 const POINTER: u64 = 1 << 20;
 
 /// A repository, all paths resolved.
@@ -20,13 +20,14 @@ pub(super) struct Repository {
     pub(super) git: PathBuf,
     /// The folder with configuration, objects and hooks. The same, but for a linked worktree.
     pub(super) common: PathBuf,
-    /// The folder that has the `.git`, or the repository itself if it is bare.
+    /// The folder with the `.git`, or the repository itself if it is bare.
     pub(super) top: PathBuf,
     /// Found by its contents, without a `.git` of a folder around it.
     pub(super) bare: bool,
 }
 
-/// The repository git would use in a folder. What looks like one and is none is reported: git may see it differently.
+/// The repository that git would use in a folder. Folders that only look like one are reported, because git may
+/// decide differently.
 pub(super) fn find(folder: &Path, env: Env<'_>, report: &mut Report) -> Option<Repository> {
     if let Some(git) = env("GIT_DIR") {
         return named(&folder.join(git), folder, report);
@@ -51,7 +52,7 @@ pub(super) fn find(folder: &Path, env: Env<'_>, report: &mut Report) -> Option<R
     None
 }
 
-/// The repository that `GIT_DIR` names. The variable itself is an entry already.
+/// The repository that `GIT_DIR` names. The variable itself is already an entry.
 fn named(git: &Path, folder: &Path, report: &mut Report) -> Option<Repository> {
     let git = match pointer(git) {
         Ok(Some(target)) => target,
@@ -77,11 +78,11 @@ fn named(git: &Path, folder: &Path, report: &mut Report) -> Option<Repository> {
     }
 }
 
-/// Why something is not understood, and which file.
-type Odd = (PathBuf, String);
+/// A file, and why it is not understood.
+type UnreadableFile = (PathBuf, String);
 
 /// The repository of a folder's `.git`, if it has one.
-pub(super) fn at(top: &Path) -> Result<Option<Repository>, Odd> {
+pub(super) fn at(top: &Path) -> Result<Option<Repository>, UnreadableFile> {
     let path = top.join(".git");
     if !files::exists(&path) {
         return Ok(None);
@@ -96,8 +97,8 @@ pub(super) fn at(top: &Path) -> Result<Option<Repository>, Odd> {
     Ok(Some(Repository { git, common, top: top.to_owned(), bare: false }))
 }
 
-/// Where a `.git` file points to. None if it is a folder.
-fn pointer(path: &Path) -> Result<Option<PathBuf>, Odd> {
+/// The target of a `.git` file. None if it is a folder.
+fn pointer(path: &Path) -> Result<Option<PathBuf>, UnreadableFile> {
     let odd = |why: &str| (path.to_owned(), why.to_owned());
     if path.is_dir() {
         return Ok(None);
@@ -117,8 +118,8 @@ pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.get(..end).unwrap_or_default()
 }
 
-/// The common folder of what may be a repository; none if git takes it for an ordinary folder.
-fn common_of(git: &Path) -> Result<Option<PathBuf>, Odd> {
+/// The common folder of a possible repository. None if git takes it for an ordinary folder.
+fn common_of(git: &Path) -> Result<Option<PathBuf>, UnreadableFile> {
     if !head(&git.join("HEAD")) {
         return Ok(None);
     }
@@ -138,7 +139,7 @@ fn common_of(git: &Path) -> Result<Option<PathBuf>, Odd> {
     common.canonicalize().map(Some).map_err(|error| (common.clone(), error.to_string()))
 }
 
-/// Whether git takes this for the `HEAD` of a repository: a link or a reference into `refs/`, or an object id.
+/// Whether git accepts this as the `HEAD` of a repository: a link or a reference into `refs/`, or an object id.
 fn head(path: &Path) -> bool {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
     if metadata.is_symlink() {

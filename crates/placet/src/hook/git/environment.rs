@@ -1,4 +1,4 @@
-//! Variables of the environment that start a program, write a file, or bend what git reads.
+//! Variables of the environment that start a program, write a file, or change what git reads.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -6,9 +6,9 @@ use super::{Env, Report, config::Setting};
 
 const SOURCE: &str = "environment";
 
-/// Each of these is an entry, whatever it says.
+/// Each of these is an entry, whatever its value.
 const ALWAYS: &[&str] = &[
-    // Another repository, or other files of it.
+    // They select another repository, or other files of it.
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
@@ -38,11 +38,12 @@ const ALWAYS: &[&str] = &[
     "GIT_REDIRECT_STDOUT",
     "GIT_REDIRECT_STDERR",
 ];
-// No entries: `GIT_EDITOR`, `EDITOR`, `VISUAL` and `GIT_SEQUENCE_EDITOR`, because no command that only looks opens an editor
-// (Claude Code itself sets `GIT_EDITOR=true`); `GIT_ASKPASS` and `SSH_ASKPASS`, because they run only when git talks to a
-// server, and whatever makes it do so is an entry of its own (the terminal of VS Code sets `GIT_ASKPASS` always).
+// No entries: `GIT_EDITOR`, `EDITOR`, `VISUAL` and `GIT_SEQUENCE_EDITOR`, because read-only commands never open an
+// editor (Claude Code itself sets `GIT_EDITOR=true`); `GIT_ASKPASS` and `SSH_ASKPASS`, because they run only when git
+// connects to a server, and what makes it connect is an entry of its own (the terminal of VS Code always sets
+// `GIT_ASKPASS`).
 
-/// An absolute path makes git write its trace there, a digit above 2 into a file that is open already.
+/// With an absolute path git writes its trace there, with a digit above 2 into an open file.
 pub(super) const TRACES: &[&str] = &[
     "GIT_TRACE",
     "GIT_TRACE_BARE",
@@ -76,12 +77,12 @@ pub(super) fn look(env: Env<'_>, report: &mut Report) {
         }
     }
     for name in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
-        // Reading nothing at all is a usual way to be independent of the machine, and starts nothing.
+        // Reading no file is a usual way to be independent of the machine, and starts nothing.
         if let Some(value) = env(name).filter(|value| !value.is_empty() && value != "/dev/null") {
             entry(name, &value);
         }
     }
-    // Git pages only on a terminal, but some agents give their commands one. The usual pagers only show.
+    // Git uses a pager only on a terminal, but some agents give their commands one. The usual pagers only show.
     for name in ["GIT_PAGER", "PAGER"] {
         if let Some(value) = env(name).filter(|value| !usual_pager(&value.to_string_lossy())) {
             entry(name, &value);
@@ -89,7 +90,7 @@ pub(super) fn look(env: Env<'_>, report: &mut Report) {
     }
 }
 
-/// Whether a target of a trace is anything but off, or the error stream.
+/// Whether the target of a trace is anything but off or standard error.
 pub(super) fn traces_to_a_file(value: &[u8]) -> bool {
     let value = value.to_ascii_lowercase();
     !matches!(value.as_slice(), b"" | b"0" | b"1" | b"2" | b"true" | b"false")
@@ -130,7 +131,7 @@ pub(super) fn settings(env: Env<'_>, report: &mut Report) -> Vec<Setting> {
     settings
 }
 
-/// A key with section and name in small letters; a subsection keeps its case.
+/// A key with section and name in lower case. A subsection keeps its case.
 fn lower(key: &[u8]) -> Vec<u8> {
     let first = key.iter().position(|byte| *byte == b'.').unwrap_or(key.len());
     let last = key.iter().rposition(|byte| *byte == b'.').unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Reads files that others wrote: bounded, and never waiting for one that is no file.
+//! Reads files that others wrote: bounded, and never blocking on something that is not a file.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -7,13 +7,13 @@ use std::{
     path::Path,
 };
 
-/// The bytes of a regular file. None if it is not there; an error in words if it cannot be read.
+/// The bytes of a regular file. None if it does not exist. An error in words if it cannot be read.
 pub(super) fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, String> {
-    // Looked at before it is opened: opening some devices has effects of its own.
+    // Checked before it is opened: opening some devices has side effects.
     if !regular(std::fs::metadata(path))? {
         return Ok(None);
     }
-    // Should it become a pipe in between, opening it must not wait for a writer.
+    // If it became a pipe in between, opening it must not wait for a writer.
     let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
     let flags = i32::try_from(flags).unwrap_or_default();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -46,12 +46,12 @@ fn regular(metadata: io::Result<Metadata>) -> Result<bool, String> {
     }
 }
 
-/// Whether git would go on as if the file were not there.
+/// Whether git would go on as if the file did not exist.
 pub(super) fn missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Whether something has this name, a link that leads nowhere included. What cannot be seen counts as there.
+/// Whether something has this name, dangling links included. What cannot be checked counts as existing.
 pub(super) fn exists(path: &Path) -> bool {
     !std::fs::symlink_metadata(path).is_err_and(|error| missing(&error))
 }

@@ -1,22 +1,22 @@
 //! The submodules named by a repository's index: `git status` starts git in each of them.
 
-/// An index above this is not read.
+/// A larger index is not read.
 pub(super) const LARGEST: u64 = 64 << 20;
 
 const HEADER: usize = 12;
-/// What comes before the object id of an entry: times, device, inode, mode, owner, size.
+/// The bytes before the object id of an entry: times, device, inode, mode, owner, size.
 const STAT: usize = 40;
 const MODE: usize = 24;
 /// `EOIE`, its length, and the offset in it; the hash follows.
 const END_OF_ENTRIES: usize = 12;
 
-/// A block of entries that git may read on a thread of its own.
+/// A block of entries that git may read on its own thread.
 struct Block {
     offset: usize,
     entries: usize,
 }
 
-/// The paths of all gitlinks. `hash` is the length of an object id. An error says in words what is not understood.
+/// The paths of all gitlinks. `hash` is the length of an object id. The error says what is not understood.
 pub(super) fn gitlinks(bytes: &[u8], hash: usize) -> Result<Vec<Vec<u8>>, &'static str> {
     if bytes.len() < HEADER + hash || !bytes.starts_with(b"DIRC") {
         return Err("not an index");
@@ -27,7 +27,7 @@ pub(super) fn gitlinks(bytes: &[u8], hash: usize) -> Result<Vec<Vec<u8>>, &'stat
         return Err("unknown version of the index");
     }
     let body = bytes.get(..bytes.len() - hash).ok_or(SHORT)?;
-    // With many entries git starts at the offsets of a table. A table that disagrees could hide entries from us.
+    // With many entries git starts at the offsets of a table. A wrong table could hide entries from us.
     let end = end_of_entries(bytes, hash)?;
     let blocks = end.map(|end| extensions(body, end)).transpose()?.flatten().unwrap_or_default();
     let mut blocks = blocks.into_iter().peekable();
@@ -90,7 +90,7 @@ const SHORT: &str = "the index is cut off";
 const TABLE: &str = "the tables of the index disagree with it";
 const SPARSE: &str = "a sparse index is not read";
 
-/// Where the entries end, if the index says so at the place where git looks.
+/// The end of the entries, if the index gives it at the place where git looks.
 fn end_of_entries(bytes: &[u8], hash: usize) -> Result<Option<usize>, &'static str> {
     let Some(at) = bytes.len().checked_sub(hash + END_OF_ENTRIES + hash).filter(|at| *at >= HEADER) else {
         return Ok(None);
@@ -101,7 +101,7 @@ fn end_of_entries(bytes: &[u8], hash: usize) -> Result<Option<usize>, &'static s
     word(bytes, at + 8).map(Some)
 }
 
-/// Walks the extensions from an offset, and gives the table of blocks if there is one.
+/// Walks the extensions from an offset, and returns the table of blocks if there is one.
 fn extensions(body: &[u8], mut at: usize) -> Result<Option<Vec<Block>>, &'static str> {
     let mut blocks = None;
     while at + 8 <= body.len() {
@@ -113,7 +113,7 @@ fn extensions(body: &[u8], mut at: usize) -> Result<Option<Vec<Block>>, &'static
             b"IEOT" => blocks = Some(table(data)?),
             b"link" => return Err("a split index is not read"),
             b"sdir" => return Err(SPARSE),
-            // Git skips what it does not know only if its name begins with a capital.
+            // Git skips unknown extensions only if their name begins with a capital letter.
             _ if name.first().is_some_and(u8::is_ascii_uppercase) => {}
             _ => return Err("unknown extension of the index"),
         }
@@ -142,12 +142,12 @@ fn half(bytes: &[u8], at: usize) -> Result<u16, &'static str> {
     Ok(u16::from_be_bytes(two))
 }
 
-/// How far the next zero byte is.
+/// The distance to the next zero byte.
 fn zero(bytes: &[u8], at: usize) -> Result<usize, &'static str> {
     bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == 0)).ok_or(SHORT)
 }
 
-/// A number as pack files write offsets, and where it ends.
+/// A number in the format of pack offsets, and where it ends.
 fn varint(bytes: &[u8], mut at: usize) -> Result<(usize, usize), &'static str> {
     let mut byte = *bytes.get(at).ok_or(SHORT)?;
     let mut number = usize::from(byte & 0x7F);

@@ -1,15 +1,15 @@
-//! Which settings start a program, or bend what git reads, when a command only looks.
+//! Settings that start a program, or change what git reads, in read-only commands.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use super::{config::Setting, environment::traces_to_a_file};
 
-/// Whose file a setting stands in.
+/// The owner of the file with a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The user's or the machine's own files.
     Own,
-    /// The repository's files, or the environment. Whoever made the folder may have written them.
+    /// The repository's files, or the environment. The author of the folder may have written them.
     Repository,
 }
 
@@ -35,14 +35,14 @@ impl<'a> Parts<'a> {
         self.value.as_deref().unwrap_or_default()
     }
 
-    /// Whether git takes it for false. A name without a value is true.
+    /// Whether git reads it as false. A name without a value is true.
     fn off(&self) -> bool {
         self.value.as_deref().is_some_and(|value| {
             matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
         })
     }
 
-    /// Whether git takes it for a yes or a no, so that it names no program.
+    /// Whether git reads it as a boolean, so that it names no program.
     fn boolean(&self) -> bool {
         self.off()
             || self.value.as_deref().is_none_or(|value| {
@@ -57,14 +57,16 @@ pub(super) fn holds(setting: &Setting, scope: Scope) -> bool {
     anywhere(&parts, scope) || (scope == Scope::Repository && in_a_repository(&parts))
 }
 
-/// What counts in the user's own files too, because a command that only looks starts it or follows it.
+/// Settings that count in the user's own files too, because read-only commands start or follow them.
 fn anywhere(parts: &Parts<'_>, scope: Scope) -> bool {
     match (parts.section.as_str(), parts.name.as_str()) {
-        // `true` starts git's own daemon, which stays; everything else is a program. So is the daemon's older name.
+        // `true` starts git's own daemon, which keeps running. Other values are programs. The same for the daemon's
+        // older name.
         ("core", "fsmonitor" | "usebuiltinfsmonitor")
-        // Writes what a converter said into the repository.
+        // Writes a converter's output into the repository.
         | ("diff", "cachetextconv")
-        // Starts git in folders that history names and the index may not. Nobody has looked there. See `diff.submodule`.
+        // Starts git in folders that history names and the index may not, which were never checked. See
+        // `diff.submodule`.
         | ("status", "submodulesummary")
         // Verifies signatures, with gpg.
         | ("log", "showsignature")
@@ -75,7 +77,7 @@ fn anywhere(parts: &Parts<'_>, scope: Scope) -> bool {
         | ("diff", "external" | "command" | "textconv")
         | ("hook", "command") => true,
         ("diff", "submodule") => parts.text() != "short",
-        // `git status` and `git diff` put changed files through `clean`.
+        // `git status` and `git diff` pass changed files through `clean`.
         ("filter", "clean" | "smudge" | "process") => !(scope == Scope::Own && is_lfs(parts)),
         ("format", "pretty") | ("pretty", _) => shows_signatures(parts.text()),
         ("branch" | "tag", "sort") => parts.text().contains("signature"),
@@ -86,13 +88,13 @@ fn anywhere(parts: &Parts<'_>, scope: Scope) -> bool {
     }
 }
 
-/// Whether a format has `%G`, which git answers by running gpg. A sign may stand between the two.
+/// Whether a format has `%G`, for which git runs gpg. A sign may be between the two letters.
 fn shows_signatures(format: &str) -> bool {
     format.split('%').skip(1).any(|rest| rest.trim_start_matches(['+', '-', ' ']).starts_with('G'))
 }
 
-/// What `git lfs install` writes into the user's own file. It is on most developers' machines, and it runs git-lfs, which takes
-/// its own programs from the configuration only: see `lfs` below.
+/// What `git lfs install` writes into the user's own file. Most developers have it. It runs git-lfs, whose own
+/// programs come only from the configuration: see `lfs` below.
 fn is_lfs(parts: &Parts<'_>) -> bool {
     parts.sub == "lfs"
         && matches!(
@@ -103,15 +105,15 @@ fn is_lfs(parts: &Parts<'_>) -> bool {
         )
 }
 
-/// Names of settings that hold a program, in whatever section: also those of a later git.
+/// Names of settings that hold a program, in any section and in later versions of git.
 const PROGRAMS: &[&str] = &[
     "askpass", "clean", "cmd", "command", "driver", "editor", "filter", "helper", "hook", "pager", "process",
     "program", "smudge", "textconv", "viewer",
 ];
 
-/// What a repository has no business to say. In the user's own files the same settings are usual, and no command that only looks
-/// uses them: pagers show on a terminal what the user's own program shows, editors and credentials are never asked for, an alias
-/// cannot replace a command of git's own, and the rest needs a connection or a merge.
+/// Settings that a repository must not have. In the user's own files they are usual, and read-only commands do not use
+/// them: pagers show output with the user's own program, editors and credentials are never needed, an alias cannot
+/// replace one of git's own commands, and the rest needs a connection or a merge.
 fn in_a_repository(parts: &Parts<'_>) -> bool {
     let (section, name) = (parts.section.as_str(), parts.name.as_str());
     if parts.text().starts_with('!') {
@@ -168,7 +170,7 @@ fn program(name: &str) -> bool {
     PROGRAMS.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a file of the repository's choice may lie outside of it.
+/// Whether a file that the repository chooses may be outside of it.
 fn outside(path: &str) -> bool {
     let path = Path::new(OsStr::from_bytes(path.as_bytes()));
     path.is_absolute()
@@ -177,7 +179,7 @@ fn outside(path: &str) -> bool {
         || path.components().any(|part| part == std::path::Component::ParentDir)
 }
 
-/// `ext::COMMAND` and its like: the address names a program.
+/// `ext::COMMAND` and similar: the address names a program.
 fn helper_url(url: &str) -> bool {
     url.split_once("::").is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-+.".contains(&byte))

@@ -1,4 +1,4 @@
-//! What a repository brings along: its configuration, its hooks, its links to others, and its submodules.
+//! The contents of a repository that matter: its configuration, hooks, links to others, and submodules.
 
 use std::{
     ffi::OsStr,
@@ -16,17 +16,17 @@ use super::{
     settings::Settings,
 };
 
-/// Hooks that a command that only looks can run: it may refresh the index. The others need a change.
+/// Hooks that read-only commands can run, because those may refresh the index. Other hooks need a change.
 const HOOKS: &[&str] = &["post-index-change", "reference-transaction", "fsmonitor-watchman"];
-/// How many submodules are looked at, how many are looked for, and how deep they may lie in each other.
+/// The limits of submodules that are read and searched for, and of their nesting.
 const SUBMODULES: usize = 50;
 const GITLINKS: usize = 1000;
 const DEPTH: usize = 3;
-/// How many files of the repository's own folder are looked at, and how deep.
+/// The limits of files in the repository's own folder, and of their depth.
 const ENTRIES: usize = 50_000;
 const DEEPEST: usize = 32;
 
-/// Reports what git would do in a repository, or outside of any. Gives the top of the working tree.
+/// Reports what git would do in a repository, or outside of one. Returns the top of the working tree.
 pub(super) fn look(
     found: Option<&Repository>,
     home: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub(super) fn look(
     let mut own = settings.own(env);
     settings.judge(&pairs, Scope::Repository, "environment");
     own.extend(pairs);
-    let mut looker = Looker { settings, hooks: hook_paths(&own), submodules: 0 };
+    let mut looker = RepositoryScan { settings, hooks: hook_paths(&own), submodules: 0 };
     let tree = looker.repository(found?, 0);
     // The variable is an entry of its own.
     match env("GIT_WORK_TREE") {
@@ -54,22 +54,23 @@ fn hook_paths(settings: &[Setting]) -> Vec<Vec<u8>> {
     values.map(|setting| setting.value.clone().unwrap_or_default()).collect()
 }
 
-/// Objects by their hash, and those of git-lfs, are many. Git checks the first by their names and does not read the second.
+/// There are many objects, including those of git-lfs. Git checks objects by their names and does not read git-lfs
+/// ones.
 fn is_of_objects(folder: &Path, name: &OsStr) -> bool {
     let name = name.as_bytes();
     let hashed = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit) && folder.ends_with("objects");
     hashed || (name == b"lfs" && folder.join("objects").is_dir() && folder.join("HEAD").is_file())
 }
 
-struct Looker<'a> {
+struct RepositoryScan<'a> {
     settings: Settings<'a>,
-    /// `core.hooksPath` of the user's own files and of the environment.
+    /// `core.hooksPath` from the user's own files and from the environment.
     hooks: Vec<Vec<u8>>,
     submodules: usize,
 }
 
-impl Looker<'_> {
-    /// Looks at one repository, and gives the top of its working tree.
+impl RepositoryScan<'_> {
+    /// Reads one repository, and returns the top of its working tree.
     fn repository(&mut self, repository: &Repository, depth: usize) -> PathBuf {
         let common = self.settings.file(&repository.common.join("config"));
         let worktree = self.settings.file(&repository.git.join("config.worktree"));
@@ -87,7 +88,7 @@ impl Looker<'_> {
         top
     }
 
-    /// The top of the working tree. `core.worktree` may name the folder around it, which is what `git submodule` writes.
+    /// The top of the working tree. `core.worktree` may name the folder around it, which `git submodule` writes.
     fn working_tree(&mut self, repository: &Repository, settings: &[&Setting]) -> PathBuf {
         let mut top = repository.top.clone();
         for setting in settings.iter().filter(|setting| setting.key == b"core.worktree") {
@@ -104,14 +105,14 @@ impl Looker<'_> {
         top
     }
 
-    /// Links in the repository's own folder: git reads and writes through them. Git itself makes none.
+    /// Links in the repository's own folder: git reads and writes through them. Git itself creates none.
     fn links_in(&mut self, folder: &Path, depth: usize, budget: &mut usize) {
         if let Err((path, why)) = self.walk(folder, depth, budget) {
             self.settings.report.unreadable(&path, &why);
         }
     }
 
-    /// The first place that cannot be looked at ends the walk: it is reported, and the call waits for a person.
+    /// The first place that cannot be read ends the walk: it is reported, and the call waits for a person.
     fn walk(&mut self, folder: &Path, depth: usize, budget: &mut usize) -> Result<(), (PathBuf, String)> {
         let at = |why: &str| (folder.to_owned(), why.to_owned());
         if depth > DEEPEST {
@@ -140,14 +141,14 @@ impl Looker<'_> {
         Ok(())
     }
 
-    /// Whatever makes git read the objects or the configuration of another repository.
+    /// Everything that makes git read the objects or the configuration of another repository.
     fn links(&mut self, repository: &Repository, settings: &[&Setting], top: &Path) {
         let Repository { git, common, .. } = repository;
         let linked = git.parent().is_some_and(|parent| parent == common.join("worktrees"));
         if common != git && !linked {
             self.settings.report.file(&git.join("commondir"), &format!("names {}", common.display()));
         }
-        // A `.git` that points elsewhere is usual in a linked worktree and in a submodule: both are named by the other side.
+        // A `.git` that points elsewhere is usual in a linked worktree and in a submodule. The other side names both.
         if !repository.bare && *git != repository.top.join(".git") {
             let submodule =
                 settings.iter().any(|setting| setting.key == b"core.worktree") && top == repository.top;
@@ -174,7 +175,7 @@ impl Looker<'_> {
             settings.iter().filter(|setting| files.iter().any(|file| file.as_bytes() == setting.key))
         {
             let named = top.join(OsStr::from_bytes(setting.value.as_deref().unwrap_or_default()));
-            // What it leads to is read and shown.
+            // Its target is read and shown.
             if named.canonicalize().is_ok_and(|leads| leads != named) {
                 self.settings.report.file(&named, "a link to another place");
             }
@@ -185,8 +186,9 @@ impl Looker<'_> {
         }
     }
 
-    /// A folder that `core.hooksPath` names. Its hooks count; the setting itself counts only where it leads out of the
-    /// repository. Tools for commit hooks set it to a folder of the project, and no command that only looks runs those.
+    /// A folder that `core.hooksPath` names. Its hooks count. The setting itself counts only if it leads out of the
+    /// repository: tools for commit hooks set it to a folder of the project, and read-only commands run none of
+    /// those.
     fn hook_folder(&mut self, path: &[u8], scope: Scope, repository: &Repository, top: &Path) {
         let text = String::from_utf8_lossy(path);
         let Some(folder) = self.settings.expand(path) else {
@@ -213,10 +215,10 @@ impl Looker<'_> {
         }
     }
 
-    /// `git status` and `git diff` start git in each submodule that is checked out, with that one's configuration.
+    /// `git status` and `git diff` start git in each checked out submodule, with its configuration.
     fn submodules(&mut self, repository: &Repository, config: &[Setting], top: &Path, depth: usize) {
         let path = repository.git.join("index");
-        // Git takes the format from this file alone, not from what it includes.
+        // Git reads the format only from this file, not from included ones.
         let format = config.iter().rev().find(|setting| setting.key == b"extensions.objectformat");
         let sha256 = format.is_some_and(|setting| Parts::of(setting).value.as_deref() == Some("sha256"));
         let links = match files::read(&path, index::LARGEST) {

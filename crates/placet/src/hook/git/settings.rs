@@ -1,4 +1,4 @@
-//! The configuration that is in force: files, what they include, and the environment.
+//! The effective configuration: files, their includes, and the environment.
 
 use std::{
     ffi::OsStr,
@@ -13,14 +13,14 @@ use super::{
     keys::{self, Parts, Scope},
 };
 
-/// A configuration file above this is not read.
+/// A larger configuration file is not read.
 const LARGEST: u64 = 1 << 20;
-/// Git's own limit for includes in includes.
+/// Git's own limit for nested includes.
 const DEPTH: usize = 10;
-/// Files that are read in one look, submodules included.
+/// The limit of files that are read, submodules included.
 const FILES: usize = 200;
 
-/// Where git's builds have the machine's file. Reading one that this git does not read is only stricter.
+/// The paths of the machine's file in git's builds. Reading a file that this git does not read is only stricter.
 const SYSTEM: &[&str] = &[
     "/etc/gitconfig",
     "/usr/local/etc/gitconfig",
@@ -29,10 +29,10 @@ const SYSTEM: &[&str] = &[
     "/Applications/Xcode.app/Contents/Developer/usr/share/git-core/gitconfig",
 ];
 
-/// Reads configuration files, and reports what they start.
+/// Reads configuration files, and reports the programs that they start.
 pub(super) struct Settings<'a> {
     home: Option<PathBuf>,
-    /// Files inside of these are the repository's, also when the user's own file includes them.
+    /// Files inside these belong to the repository, even if the user's own file includes them.
     inside: Vec<PathBuf>,
     files: usize,
     pub(super) report: &'a mut Report,
@@ -47,7 +47,7 @@ impl<'a> Settings<'a> {
     pub(super) fn own(&mut self, env: Env<'_>) -> Vec<Setting> {
         let named = |name: &str| env(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         let mut paths: Vec<(PathBuf, Scope)> = Vec::new();
-        // A file that the environment names is an entry of its own, and judged like a repository's.
+        // A file that the environment names is an entry of its own, and is judged like a repository's.
         let no_system = env("GIT_CONFIG_NOSYSTEM").is_some_and(|value| {
             matches!(value.to_ascii_lowercase().to_str(), Some("1" | "true" | "yes" | "on"))
         });
@@ -110,7 +110,7 @@ impl<'a> Settings<'a> {
         self.judge(&settings, scope, &source);
         for setting in settings {
             let parts = Parts::of(&setting);
-            // Every condition counts as met: whether git sees it so can change with a branch or a remote.
+            // Every condition counts as true: it can change with a branch or a remote.
             let include = matches!(parts.section.as_str(), "include" | "includeif") && parts.name == "path";
             let target = include.then(|| setting.value.clone()).flatten();
             all.push(setting);
@@ -134,7 +134,7 @@ impl<'a> Settings<'a> {
         self.inside.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// A path with `~/` in front, as git reads it. None for the forms that need more than the home folder.
+    /// A path with a leading `~/`, as git reads it. None for forms that need more than the home folder.
     pub(super) fn expand(&self, path: &[u8]) -> Option<PathBuf> {
         let plain = Path::new(OsStr::from_bytes(path));
         match path {

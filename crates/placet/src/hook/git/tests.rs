@@ -1,4 +1,4 @@
-//! Looks at folders that real git made, and lets real git prove what it starts in them.
+//! Reads folders that real git made, and lets real git show what it starts in them.
 
 use std::{
     ffi::OsString,
@@ -17,14 +17,14 @@ mod proof;
 mod reading;
 mod submodules;
 
-/// A home folder, a repository in it, and a program that leaves a mark when it is run.
+/// A home folder, a repository in it, and a program that leaves a mark when it runs.
 struct World {
     _dir: TempDir,
     root: PathBuf,
     env: Vec<(String, OsString)>,
 }
 
-/// What a coding agent may run unasked, one of each kind.
+/// The commands that a coding agent may run without asking, one of each kind.
 const LOOKING: &[&str] = &[
     "status",
     "log -p -3",
@@ -46,7 +46,7 @@ const LOOKING: &[&str] = &[
     "check-ignore -v a.txt",
 ];
 
-/// The rest, which reads nothing more. They run once, in a repository that has everything.
+/// The other commands, which read nothing more. They run once, in a repository that has everything.
 const MORE: &[&str] = &[
     "rev-parse HEAD",
     "ls-tree -r HEAD",
@@ -67,7 +67,7 @@ impl World {
         let world = Self::empty();
         let repo = world.repo();
         world.git(&repo, "init -q -b main .");
-        // Attributes alone start nothing; with them each driver of the configuration is used.
+        // Attributes alone start nothing. With them every driver of the configuration is used.
         fs::write(repo.join(".gitattributes"), "*.txt diff=d filter=f\n").unwrap();
         fs::write(repo.join("a.txt"), "one\n").unwrap();
         world.git(&repo, "add .");
@@ -106,7 +106,7 @@ impl World {
         self
     }
 
-    /// Exactly these variables, besides those of every world.
+    /// Exactly these variables, in addition to those of every world.
     fn set(&mut self, variables: &[(&str, String)]) {
         self.env.truncate(2);
         self.env.extend(variables.iter().map(|(name, value)| ((*name).to_owned(), value.into())));
@@ -130,7 +130,7 @@ impl World {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Puts a signature on the last commit. It is a false one, but git asks gpg all the same.
+    /// Signs the last commit. The signature is false, but git asks gpg anyway.
     fn sign(&self, repo: &Path) {
         let commit = self.git(repo, "cat-file commit HEAD");
         let (head, message) = commit.split_once("\n\n").unwrap();

@@ -1,5 +1,5 @@
-//! Codex's own configuration. Codex runs a hook only while the hash of it is on record as trusted, and otherwise skips it
-//! without a word; and it asks no hook when the model types into a terminal that was opened with an approved command.
+//! Codex's own configuration. Codex runs a hook only if its hash is recorded as trusted, and otherwise skips it
+//! silently. It asks no hook when the model types into a terminal that an approved command opened.
 
 use std::{
     fmt::Write as _,
@@ -12,9 +12,9 @@ use toml_edit::{DocumentMut, Item, Table, TableLike};
 use super::{document::Json, settings::is_our_command};
 use placet_hooks::Agent;
 
-/// Tells the lines that we wrote from those of the user.
+/// Marks our lines among those of the user.
 const OURS: &str = " # placet hook install codex";
-/// Lets a command have a terminal, which the model can then type into.
+/// The option that gives a command a terminal, which the model can then type into.
 const TERMINALS: &str = "unified_exec_tty";
 
 /// The configuration file of the user.
@@ -24,7 +24,7 @@ pub(crate) fn place() -> Option<PathBuf> {
     Some(home.join("config.toml"))
 }
 
-/// The hooks of ours in a document: the names that Codex may give each of them, and the hash that it must find to run it.
+/// Our hooks in a document: the possible names that Codex gives each of them, and the hash that it needs to run it.
 /// `file` is where the document is, or will be.
 pub(crate) fn hashes(file: &Path, document: &Json) -> Vec<(Vec<String>, String)> {
     let Some(Json::Object(events)) = document.get("hooks") else { return Vec::new() };
@@ -45,10 +45,10 @@ pub(crate) fn hashes(file: &Path, document: &Json) -> Vec<(Vec<String>, String)>
     found
 }
 
-/// Codex names the file as it came to it, which may be through a link.
+/// Codex names the file by the path it was opened with, which may contain a link.
 fn names(file: &Path) -> Vec<String> {
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    // The file may not be there yet; its folder decides.
+    // The file may not exist yet; its folder decides.
     let folder = whole.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
     let real = folder.zip(whole.file_name()).map(|(folder, name)| folder.join(name));
     let mut names = vec![whole.display().to_string()];
@@ -57,7 +57,7 @@ fn names(file: &Path) -> Vec<String> {
     names
 }
 
-/// SHA-256 over the hook with its defaults filled in, as JSON without spaces and with sorted keys.
+/// SHA-256 of the hook with its defaults, as JSON without spaces and with sorted keys.
 fn hash(label: &str, matcher: Option<&str>, hook: &Json) -> Option<String> {
     let command = hook.get("command")?.as_text()?;
     let (true, Some(Json::Number(timeout))) = (is_our_command(command, Agent::Codex), hook.get("timeout"))
@@ -92,7 +92,7 @@ fn label(event: &str) -> String {
     label
 }
 
-/// The whole configuration as it is to be, for the hooks as they are to be; nothing if there is nothing to say.
+/// The whole new configuration, for the new hooks. None if nothing is needed.
 pub(super) fn changed(
     before: Option<&str>,
     file: &Path,
@@ -117,7 +117,7 @@ pub(super) fn changed(
         }
     }
     let after = config.to_string();
-    // Comments do not go everywhere; rather than break the file, say so.
+    // Comments cannot be placed everywhere. Report that instead of breaking the file.
     after
         .parse::<toml::Table>()
         .map_err(|error| format!("`hooks` or `features` is on one line ({error})"))?;
@@ -134,18 +134,18 @@ fn is_ours(item: &Item) -> bool {
     suffix.is_some_and(|suffix| suffix.contains(OURS.trim_start()))
 }
 
-/// A table in a table, made if it is not there.
+/// A table inside a table, created if it is missing.
 fn table<'t>(within: &'t mut dyn TableLike, name: &str) -> Result<&'t mut dyn TableLike, String> {
     let item = within.entry(name).or_insert_with(|| {
         let mut table = Table::new();
-        // Without a line of its own, unless something other than tables is in it.
+        // No line of its own, unless it contains something other than tables.
         table.set_implicit(true);
         Item::Table(table)
     });
     item.as_table_like_mut().ok_or_else(|| format!("`{name}` is not a table"))
 }
 
-/// Takes out what we wrote, and what is empty because of that.
+/// Removes our entries, and tables that become empty.
 fn forget(config: &mut DocumentMut) {
     fn emptied(within: &mut dyn TableLike, deeper: u8) -> bool {
         let names: Vec<String> = within.iter().map(|(name, _)| name.to_owned()).collect();

@@ -1,4 +1,5 @@
-//! JSON that keeps the order of its keys and its indentation: other people's settings are changed where needed, nowhere else.
+//! JSON that keeps the order of its keys and its indentation, so that other people's settings change only where
+//! needed.
 
 use std::fmt;
 
@@ -46,7 +47,7 @@ impl Json {
         if let Self::List(list) = self { list } else { &[] }
     }
 
-    /// A member of an object, made with `empty` if it is not there; nothing if this is no object.
+    /// A member of an object, created with `empty` if it is missing. None if this is no object.
     pub(crate) fn member(&mut self, name: &str, empty: Json) -> Option<&mut Json> {
         let Self::Object(members) = self else { return None };
         let at = members.iter().position(|(key, _)| key == name).unwrap_or_else(|| {
@@ -56,7 +57,7 @@ impl Json {
         members.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Takes out members that do not fit.
+    /// Removes members that do not match.
     pub(crate) fn retain(&mut self, mut fits: impl FnMut(&str, &mut Json) -> bool) {
         if let Self::Object(members) = self {
             members.retain_mut(|(name, value)| fits(name, value));
@@ -159,7 +160,7 @@ impl<'de> Deserialize<'de> for Json {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
                 let mut members: Vec<(String, Json)> = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, Json>()? {
-                    // Which of the two counts depends on the reader: nobody can say what such a file means.
+                    // Readers differ on which one counts, so the meaning of such a file is unclear.
                     if members.iter().any(|(other, _)| *other == name) {
                         return Err(de::Error::custom(format!("the key `{name}` is there twice")));
                     }
@@ -173,7 +174,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// What changes from one text to the other, line by line, with some lines around it.
+/// The differences of two texts, line by line, with some lines around them.
 pub(crate) fn diff(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     // Lengths of the longest common tail of every pair of positions.

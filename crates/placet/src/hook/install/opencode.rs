@@ -1,16 +1,16 @@
-//! The lock behind OpenCode's plugin. OpenCode goes on without a plugin that it cannot load, and without all of them under
-//! `OPENCODE_PURE`; so its configuration refuses every tool, and the plugin takes that back when it is there to decide.
+//! The lock for OpenCode's plugin. OpenCode continues without a plugin that it cannot load, and without all plugins
+//! under `OPENCODE_PURE`. So its configuration refuses every tool, and the plugin lifts that when it is loaded.
 
 use std::path::{Path, PathBuf};
 
 use super::document::Json;
 
-/// Matches every tool, like `*`, but nobody else writes it: the user's own rules stay where they are. The last rule that
-/// matches counts, and OpenCode puts names that it meets for the first time behind the others.
+/// Matches every tool, like `*`, but only we write it, so the user's own rules keep their place. The last matching
+/// rule counts, and OpenCode puts names that are new to it after the others.
 const EVERYTHING: &str = "**";
 
-/// Where the lock is, or belongs: the last file that OpenCode reads of its kind, because what it reads later counts. Your
-/// own `.opencode` comes after those of all projects.
+/// The place of the lock: the last file of its kind that OpenCode reads, because later files win. Your own
+/// `.opencode` comes after those of all projects.
 pub(crate) fn place(user: bool) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = if user { home?.join(".opencode") } else { PathBuf::from(".opencode") };
@@ -34,19 +34,19 @@ fn word() -> Json {
     Json::text("deny")
 }
 
-/// Says the same as the word. It remembers that the user had a word for all tools, and not a list.
+/// Means the same as the single value. It records that the user had a value for all tools, and not a list.
 fn spelled_out() -> Json {
     Json::object([("*", word())])
 }
 
-/// The configuration as it is to be; nothing if it is not to be there. `kept`: the user had such a file before us.
+/// The new configuration. None if it should not exist. `kept`: the user had such a file before us.
 pub(super) fn changed(before: Option<&str>, kept: bool, uninstall: bool) -> Result<Option<String>, String> {
     let text = before.unwrap_or_default();
     let mut document = match text.trim() {
         "" if uninstall => return Ok(before.map(str::to_owned)),
         "" => Json::Object(Vec::new()),
         _ => serde_json::from_str::<Json>(text)
-            .map_err(|error| format!("it is not plain JSON ({error}); mend it, or take comments out"))?,
+            .map_err(|error| format!("it is not plain JSON ({error}); correct it, or remove comments"))?,
     };
     let original = document.clone();
     let Json::Object(members) = &mut document else { return Err("it is not an object".to_owned()) };
@@ -105,7 +105,7 @@ fn unlock(members: &mut Vec<(String, Json)>) {
     }
 }
 
-/// Agents of the user whose own rules count after the lock: what they allow runs while the plugin cannot be loaded.
+/// Agents of the user whose own rules come after the lock: what they allow runs while the plugin cannot be loaded.
 pub(crate) fn agents_with_rules(user: bool) -> Vec<String> {
     let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = folder("HOME");
@@ -142,7 +142,7 @@ fn in_document(document: &Json) -> Vec<String> {
     [of("agent"), of("mode")].concat()
 }
 
-/// Agents that are texts with a head, in a folder and those in it.
+/// Agents that are text files with a header, in a folder and its subfolders.
 fn in_folder(folder: &Path, deeper: u8, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

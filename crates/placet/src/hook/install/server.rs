@@ -1,4 +1,5 @@
-//! What an installation tells the server, where the server's data is this user's own: the folder, and the mark for confined calls.
+//! What an installation tells the server if the user owns the server's data: the folder, and the mark for confined
+//! calls.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use crate::{
     offline,
 };
 
-/// Tells the server, where it is ours, what the agent may do, and says what was done or what there is to do.
+/// Tells the server, if it is ours, what the agent may do. Returns what was done, or what is left to do.
 pub(super) async fn server_notes(args: &InstallArgs) -> Vec<String> {
     if args.uninstall {
         return Vec::new();
@@ -25,7 +26,7 @@ pub(super) async fn server_notes(args: &InstallArgs) -> Vec<String> {
     notes
 }
 
-/// Marks the agent where that is ours to do.
+/// Marks the agent, if the user may do that.
 async fn confine_note(args: &InstallArgs, key: Option<&str>) -> String {
     let place = Place { data: args.data.clone(), database: None };
     let marked = match key {
@@ -34,15 +35,16 @@ async fn confine_note(args: &InstallArgs, key: Option<&str>) -> String {
     };
     match marked {
         Ok(Some(agent)) => format!(
-            "`{agent}` may run commands confined where policy says so. Take that back with: placet agent confine {agent} --off"
+            "`{agent}` may run commands confined where policy allows it. Undo that with: placet agent confine {agent} --off"
         ),
-        Ok(None) => "Commands run confined, where policy says so, once somebody marked the agent for it: placet agent confine NAME"
-            .to_owned(),
+        Ok(None) => {
+            "Commands can run confined after the agent is marked for it: placet agent confine NAME".to_owned()
+        }
         Err(error) => format!("the agent was not marked for confined commands: {error:#}"),
     }
 }
 
-/// Opens the project's folder to the agent where that is ours to do, and says what was done or what there is to do.
+/// Opens the project's folder to the agent, if the user may do that. Returns what was done, or what is left to do.
 async fn folder_note(args: &InstallArgs, key: Option<&str>) -> Option<String> {
     let scope = Scope::of(args);
     let named = match std::env::current_dir().and_then(fs::canonicalize) {

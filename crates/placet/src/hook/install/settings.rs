@@ -1,4 +1,4 @@
-//! What the settings of each agent must say, in its own units, and how our entries are told from others.
+//! The hook entries in the settings of each agent, and how our entries are told from others.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -6,9 +6,9 @@ use placet_hooks::{Agent, Mode};
 
 use super::document::Json;
 
-/// How a hook is to be called.
+/// The command line of a hook.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct HookEntry {
     pub(crate) agent: Agent,
     pub(crate) mode: Mode,
     /// The program.
@@ -18,7 +18,7 @@ pub(crate) struct Wanted {
     pub(crate) defer: bool,
     /// Calls may run confined.
     pub(crate) confine: bool,
-    /// In a folder that is not open, whether the agent may work there is asked first.
+    /// In a closed folder, first ask whether the agent may work there.
     pub(crate) ask_folder: bool,
     pub(crate) token_file: Option<PathBuf>,
 }
@@ -26,17 +26,18 @@ pub(crate) struct Wanted {
 /// Runs in OpenCode.
 const PLUGIN: &str = include_str!("opencode.js");
 
-/// More than all that a hook does besides waiting: an agent that runs out of patience lets the call through.
+/// More than everything that a hook does besides waiting: an agent whose own timeout ends lets the call through.
 const MARGIN: Duration = Duration::from_mins(1);
 /// For what follows a call.
 const AFTER: Duration = Duration::from_secs(30);
 
-/// Runs the hook, and blocks if it cannot even be run: not found, killed, crashed. Through `sh` whatever shell the agent uses.
+/// Runs the hook, and blocks if it cannot be run: not found, killed, crashed. Through `sh`, whatever shell the agent
+/// uses.
 const GUARD: &str = "\"$0\" \"$@\" || { [ $? -eq 2 ] || echo \"Placet: the hook could not run, so nothing is let through\" >&2; exit 2; }";
 /// The same for Copilot, which goes on after exit code 2.
 const GUARD_COPILOT: &str = "\"$0\" \"$@\" || echo \"{\\\"permissionDecision\\\":\\\"deny\\\",\\\"permissionDecisionReason\\\":\\\"Placet: the hook could not run\\\",\\\"behavior\\\":\\\"deny\\\",\\\"message\\\":\\\"Placet: the hook could not run\\\"}\"";
 
-impl Wanted {
+impl HookEntry {
     /// The program and its arguments.
     pub(crate) fn arguments(&self, event: Option<&str>) -> Vec<String> {
         let mut words = vec![self.program.clone(), "hook".to_owned(), self.agent.to_string()];
@@ -70,19 +71,19 @@ impl Wanted {
     fn deciding(&self, event: Option<&str>) -> String {
         let words: Vec<String> = self.arguments(event).iter().map(|word| quoted(word)).collect();
         match (self.mode, self.agent) {
-            // A relay that cannot run leaves the decision where it was: with the person at the terminal.
+            // A relay that cannot run leaves the decision to the person at the terminal.
             (Mode::Relay, _) => words.join(" "),
             (Mode::Gate, Agent::Copilot) => format!("/bin/sh -c '{GUARD_COPILOT}' {}", words.join(" ")),
             (Mode::Gate, _) => format!("/bin/sh -c '{GUARD}' {}", words.join(" ")),
         }
     }
 
-    /// The command line for an event after the fact.
+    /// The command line for an event after the call.
     fn following(&self, event: Option<&str>) -> String {
         self.arguments(event).iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The events with their entries, as the agent's settings have them under `hooks`.
+    /// The events with their entries, as they are under `hooks` in the agent's settings.
     pub(crate) fn entries(&self) -> Vec<(&'static str, Json)> {
         let (long, short) = ((self.wait + MARGIN).as_secs(), AFTER.as_secs());
         let nested = |command: String, timeout: u64, name: bool| {
@@ -125,7 +126,7 @@ impl Wanted {
                 ("UserPromptSubmit", bare(self.following(None), short)),
                 ("Stop", bare(self.following(None), short)),
             ],
-            // Milliseconds, unlike everywhere else.
+            // Milliseconds, unlike the other agents.
             (Agent::Gemini, _) => vec![
                 ("BeforeTool", nested(self.deciding(None), long * 1_000, true)),
                 ("AfterTool", nested(self.following(None), short * 1_000, true)),
@@ -163,7 +164,7 @@ impl Wanted {
         }
     }
 
-    /// OpenCode's plugin, which runs the hook and throws on anything but a clean yes.
+    /// OpenCode's plugin, which runs the hook and throws on everything but a clear allow.
     pub(crate) fn plugin(&self) -> String {
         let words = serde_json::to_string(&self.arguments(None)).unwrap_or_default();
         let patience = (self.wait + MARGIN).as_millis();
@@ -171,7 +172,7 @@ impl Wanted {
     }
 }
 
-/// Whether this is the plugin, whatever it runs and however long that may take.
+/// Whether this is our plugin, with any program and any timeout.
 pub(crate) fn is_our_plugin(text: &str) -> bool {
     let known = |line: &&str| !line.starts_with("const COMMAND = ") && !line.starts_with("const PATIENCE = ");
     text.lines().filter(known).eq(PLUGIN.lines().filter(known))
@@ -186,8 +187,8 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Puts our entries under `hooks`; the error names what is in the way.
-pub(crate) fn add(document: &mut Json, wanted: &Wanted) -> Result<(), String> {
+/// Adds our entries under `hooks`. The error names what is in the way.
+pub(crate) fn add(document: &mut Json, wanted: &HookEntry) -> Result<(), String> {
     remove(document, wanted.agent)?;
     if matches!(wanted.agent, Agent::Cursor | Agent::Copilot) {
         let version = document.member("version", Json::number(1));
@@ -204,7 +205,7 @@ pub(crate) fn add(document: &mut Json, wanted: &Wanted) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes our entries out, and what is empty because of that.
+/// Removes our entries, and objects that become empty.
 pub(crate) fn remove(document: &mut Json, agent: Agent) -> Result<(), String> {
     if !matches!(document, Json::Object(_)) {
         return Err("it is not an object".to_owned());
@@ -226,7 +227,7 @@ pub(crate) fn remove(document: &mut Json, agent: Agent) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes our commands out of one entry; whether nothing is left of it.
+/// Removes our commands from one entry. Returns whether it became empty.
 fn emptied(entry: &mut Json, agent: Agent) -> bool {
     if ours(entry, agent) {
         return true;
@@ -258,7 +259,7 @@ pub(crate) fn is_our_command(command: &str, agent: Agent) -> bool {
     })
 }
 
-/// The program goes by many names: `placet`, `placet-0.3.0`, `placet-linux-x64`, and whatever this one is called.
+/// The program has many possible names: `placet`, `placet-0.3.0`, `placet-linux-x64`, and the name of this one.
 fn is_our_program(program: &str) -> bool {
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let this = std::env::current_exe().ok().and_then(|path| path.to_str().map(name));

@@ -1,4 +1,4 @@
-//! What a reviewer reads of each kind of request.
+//! The text that a reviewer reads for each kind of request.
 
 use serde_json::json;
 

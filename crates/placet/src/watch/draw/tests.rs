@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::{Terminal, backend::TestBackend};
 
 use super::*;
-use crate::{output::sample, watch::News};
+use crate::{output::sample, watch::Update};
 
 fn screen(app: &mut App, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -80,7 +80,7 @@ fn a_decided_row_says_who_and_goes_after_a_while() {
         "arguments": null, "digest": decided.digest, "answer": null, "steps": null, "at": decided.created_at}))
     .unwrap();
     app.hear(
-        News::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
+        Update::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
         sample::now(),
     );
     assert!(screen(&mut app, 80, 16).contains("g60o30c (confirmation) denied by ann: not now"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{output::sample, watch::News};
+use crate::{output::sample, watch::Update};
 
 fn app(record: Record) -> App {
     App::new(vec![record])
@@ -57,7 +57,7 @@ fn the_decision_is_on_the_record_that_was_on_the_screen() {
     press(&mut app, "a");
     let newer = Record { version: 7, ..sample::plan() };
     app.hear(
-        News::Changed { id: String::new(), name: String::new(), record: Box::new(newer) },
+        Update::Changed { id: String::new(), name: String::new(), record: Box::new(newer) },
         sample::now(),
     );
     let decide = sent(&mut app, "y").unwrap();
@@ -107,7 +107,7 @@ fn a_decided_row_cannot_be_decided_again() {
     let mut app = app(sample::plan());
     let decided = Record { version: 2, state: State::Denied, ..sample::plan() };
     app.hear(
-        News::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
+        Update::Changed { id: String::new(), name: String::new(), record: Box::new(decided) },
         sample::now(),
     );
     assert_eq!(sent(&mut app, "ay"), None);

@@ -1,4 +1,4 @@
-//! The server as a process that can be killed, and a stub that answers in its place.
+//! The server as a process that can be killed, and a stub that answers instead of it.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! The words of a scenario, as `tests/contract/README.md` has them. Anything else is a mistake in the file.
+//! The format of a scenario, as in `tests/contract/README.md`. Anything else is an error in the file.
 
 use placet_core::{DecisionWord, Kind};
 use serde::Deserialize;

@@ -8,12 +8,12 @@ use serde_json::{Map, json};
 
 use super::world::{EVENTS, World, blocks, ended, fake, message, start};
 
-/// One hook for each event at the same time, and what the agents make of it.
+/// One hook for each event at the same time, and how the agents react.
 fn all(world: &World, what: &str, args: &[&str], input: impl Fn(Event) -> Vec<u8>) {
     let running: Vec<_> = EVENTS
         .into_iter()
         .map(|event| {
-            // As installed: agents that do not say which event it is are told apart by the settings.
+            // As installed: the settings name the event for agents that do not.
             let hint = ["--event", event.as_str()];
             (event, world.start(event, &[args, &hint].concat(), &input(event)))
         })
@@ -85,7 +85,7 @@ fn a_server_that_answers_anything_but_a_claimed_approval_blocks() {
 
 #[test]
 fn input_that_makes_no_sense_blocks() {
-    // Nobody is asked: it must not even get that far.
+    // No person is asked: it must not even get that far.
     let world = World::at("http://127.0.0.1:9".to_owned());
     all(&world, "nothing", &SOON, |_| Vec::new());
     all(&world, "junk", &SOON, |_| b"\x00\xffnot json".to_vec());
@@ -106,7 +106,7 @@ fn input_that_makes_no_sense_blocks() {
         let text = message(event, "call-1", "allowed").to_string();
         text.replace("\"command\":\"allowed\"", "\"command\":\"allowed\",\"command\":\"denied\"").into_bytes()
     });
-    // The settings say one thing and the message another that nobody knows.
+    // The settings name one event, and the message an unknown one.
     let running = EVENTS.map(|event| {
         let mut message = message(event, "call-1", "allowed");
         message["hook_event_name"] = json!("BeforeEverything");
@@ -144,7 +144,7 @@ fn a_wrong_key_a_denied_call_and_one_that_nobody_decides_block() {
     assert!(world.requests().iter().all(|record| record.claim.is_none()), "nothing was claimed");
     world.agent = "plk_agent_wrong".to_owned();
     all(&world, "wrong key", &SOON, calls("allowed"));
-    // The same calls with the right key and a yes run: the above is not blocked for other reasons.
+    // With the right key and an approval the same calls run, so they were not blocked for other reasons.
     let world = World::new();
     for event in EVENTS {
         let output = world.hook(event, &["--event", event.as_str()], &message(event, "call-3", "allowed"));
@@ -162,7 +162,7 @@ fn a_reviewers_no_and_a_change_that_the_agent_cannot_make_block() {
     blocks(event, "denied by a person", &output);
     assert!(output.stdout.contains("denied by ann: not today"), "{output:?}");
 
-    // Gemini lays arguments over the old ones: what was taken away would run all the same.
+    // Gemini merges arguments over the old ones: removed arguments would still be used.
     let event = Event::GeminiBeforeTool;
     world.proves(event);
     let mut two = message(event, "", "held");

@@ -1,4 +1,5 @@
-//! Calls that are allowed confined, from the hook's answer to its report. The test is the agent: it runs what it is handed, or not.
+//! Calls that are allowed confined, from the hook's answer to its report. The test acts as the agent: it runs the
+//! command it gets, or does not.
 
 use std::{
     fs,
@@ -22,9 +23,9 @@ struct Project {
 }
 
 impl Project {
-    /// None where this machine cannot confine, which `placet doctor` says.
+    /// None if this machine cannot confine, which `placet doctor` reports.
     fn new() -> Option<Self> {
-        // Not in memory, where no workspace can be.
+        // Not in memory, where no workspace is allowed.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let app = fs::canonicalize(folder.path()).expect("a folder").join("app");
         fs::create_dir_all(app.join("sub")).expect("a folder");
@@ -80,7 +81,7 @@ impl Project {
         ended(super::world::start(self.command(), message.to_string().as_bytes()))
     }
 
-    /// What the agent is handed; `None` if that is what it asked for.
+    /// The command that the agent gets; `None` if it is its own.
     #[track_caller]
     fn handed(&self, id: &str, command: &str) -> Option<String> {
         let output = self.hook(&self.message("PreToolUse", id, command));
@@ -97,7 +98,7 @@ impl Project {
         assert_eq!(self.hook(&self.message(event, id, command)).code, 0);
     }
 
-    /// Lets the agent show that it runs what it is handed.
+    /// Lets the agent show that it runs the command it gets.
     fn proven(&self) {
         let trial = self.handed("toolu_trial", "ls").expect("a trial");
         assert!(trial.ends_with("; ls") && trial.contains(" --prove "), "{trial}");
@@ -262,7 +263,7 @@ fn asking_for_more_becomes_a_request_for_the_command_itself() {
     let context = asked.context.expect("a context");
     assert_eq!(context["attempt"]["request"], json!(failed.id.to_string()));
     assert_eq!(context.get("confines"), None);
-    // What may run free needs nobody, and the agent is handed the command alone.
+    // What may run free needs no person, and the agent gets only the command.
     assert_eq!(project.handed("toolu_3", "placet run --ask -- ls").as_deref(), Some("ls"));
     for held in
         ["cd sub && placet run --ask -- make", "placet run --ask -- ls; placet approve x", "placet run -- ls"]

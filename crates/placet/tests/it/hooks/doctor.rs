@@ -1,4 +1,4 @@
-//! `placet doctor` says what is right and wrong, and ends with it.
+//! `placet doctor` reports what is right and wrong, and its exit code matches.
 
 use std::process::Command;
 

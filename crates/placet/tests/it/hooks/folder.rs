@@ -1,4 +1,4 @@
-//! "Let NAME work in DIR?": the first call in a folder that nobody opened, with a hook for every project.
+//! "Let NAME work in DIR?": the first call in a closed folder, with a hook for every project.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use crate::program::binary;
 
 const CLAUDE: Event = Event::ClaudePreToolUse;
 
-/// A server with the preset for coding agents, and a repository that nobody opened.
+/// A server with the preset for coding agents, and a closed repository.
 struct Project {
     world: World,
     top: PathBuf,
@@ -99,7 +99,7 @@ fn after_a_no_the_call_waits_for_itself_and_the_folder_is_not_asked_about_again(
     project.world.approve(&call);
     assert!(runs(hook));
     assert!(!runs(project.call(&project.app, "t-2", &["--ask-folder", "--wait", "100ms"])));
-    // Also with nothing left of what the hook wrote down: the server knows.
+    // Even without the files of the hook: the server knows.
     fs::remove_dir_all(project.top.join("state")).expect("gone");
     assert!(!runs(project.call(&project.app, "t-3", &["--ask-folder", "--wait", "100ms"])));
     assert_eq!(project.asked().len(), 1);
@@ -111,7 +111,7 @@ fn nothing_is_asked_without_the_option_or_about_the_home_folder_or_one_with_data
     let quick = ["--ask-folder", "--wait", "100ms"];
     assert!(!runs(project.call(&project.app, "t-1", &["--wait", "100ms"])));
     for (id, folder) in [("t-2", "home"), ("t-3", "data"), ("t-4", "")] {
-        // Each a repository, so that none is passed over for the one above.
+        // Each is a repository, so that none is skipped for the one above.
         fs::create_dir_all(project.top.join(folder).join(".git")).expect("made");
         let folder = project.top.join(folder);
         assert!(!runs(project.read(&folder.join("a.rs"), &folder, id, &quick)), "{}", folder.display());

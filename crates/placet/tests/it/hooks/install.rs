@@ -1,4 +1,4 @@
-//! `placet hook install`: what it writes runs, what was there stays, and it goes away without a trace.
+//! `placet hook install`: what it writes runs, existing settings stay, and uninstalling removes everything.
 
 use std::{
     fs,
@@ -75,7 +75,7 @@ fn installing_twice_is_installing_once_and_uninstalling_leaves_nothing() {
         let project = Project::new();
         project.installed(&[agent]);
         let once = project.read(file);
-        assert!(project.installed(&[agent]).contains("is as it should be"), "{agent}");
+        assert!(project.installed(&[agent]).contains("is up to date"), "{agent}");
         assert_eq!(project.read(file), once, "{agent}");
         project.installed(&[agent, "--uninstall"]);
         let left = fs::read_to_string(project.path(file)).unwrap_or_default();
@@ -181,7 +181,7 @@ fn a_command_whose_program_is_gone_or_dies_blocks() {
             "{program}"
         );
     }
-    // With the program in place its own reason is passed on, and nothing is added to it.
+    // If the program exists, its own reason is passed on unchanged.
     let output = run(&claude["hooks"]["PreToolUse"][0]["hooks"][0]["command"], binary());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("standard input is empty"), "{said}");
@@ -275,7 +275,7 @@ fn the_rules_that_a_user_of_opencode_has_stay_and_come_back_to_the_letter() {
         assert_eq!(project.read(LOCK), mine, "a dry run writes nothing");
         project.installed(&["opencode"]);
         let once = project.read(LOCK);
-        assert!(project.installed(&["opencode"]).contains("is as it should be"), "{rules}");
+        assert!(project.installed(&["opencode"]).contains("is up to date"), "{rules}");
         assert_eq!(project.read(LOCK), once, "twice is once");
         assert_eq!(project.read(".opencode/opencode.json.placet-backup"), mine, "{rules}");
         project.installed(&["opencode", "--uninstall"]);

@@ -1,4 +1,4 @@
-//! Calls from the agent's question to what became of them.
+//! Whole calls, from the agent's question to the report.
 
 use placet_client::Decide;
 use placet_core::{DecisionWord, State};
@@ -10,7 +10,7 @@ use super::world::{World, blocks, ended, message, start};
 use crate::program::{handles, send};
 
 const CLAUDE: Event = Event::ClaudePreToolUse;
-// Longer than any wait of a test: no call ends because time is up.
+// Longer than any wait of a test, so no call ends by a timeout.
 const LONG: [&str; 2] = ["--wait", "600s"];
 
 fn bytes(message: &Value) -> Vec<u8> {
@@ -24,7 +24,7 @@ fn runs(event: Event, output: &Output) -> Option<Map<String, Value>> {
     }
 }
 
-/// The message of what follows a call.
+/// The message after a call.
 fn after(event: &str, mut message: Value) -> Value {
     message["hook_event_name"] = json!(event);
     message["tool_response"] = json!({"stdout": "ok"});
@@ -137,7 +137,7 @@ fn calls_without_an_id_that_look_the_same_are_each_asked_for() {
         runs(event, &ended(child));
     }
     assert_eq!(world.requests().len(), 3);
-    // A hook that died while it waited left its request behind: asking again goes on with that one.
+    // A hook that died while it waited left its request behind: asking again continues that request.
     let mut child = world.start(event, &LONG, &bytes(&message(event, "", "make")));
     let record = world.pending();
     child.kill().unwrap();
@@ -171,7 +171,7 @@ fn a_call_that_outlives_claude_code_is_put_off_and_taken_up_again_once() {
     };
     assert_eq!(effect(CLAUDE, &hook("1s")), Effect::Deferred);
     let record = world.pending();
-    // The process ends, and says so; that is not the end of the question.
+    // The process ends and says so. The question stays open.
     world.hook(CLAUDE, &[], &after("SessionEnd", call.clone()));
     world.approve(&world.pending());
     assert_eq!(runs(CLAUDE, &hook("30s")), None);
@@ -233,7 +233,7 @@ fn a_relay_and_the_person_at_the_terminal_race_and_the_first_answer_counts() {
         world.decide(&world.pending(), Decide::deny(&world.pending(), "no"));
         blocks(event, "denied", &ended(child));
 
-        // The terminal first: the call has run while Placet was still asking.
+        // The terminal answers first: the call has run while Placet was still asking.
         let child = world.start(event, &relay, &bytes(&message(event, "3", "make test")));
         let record = world.pending();
         let mut ran = after("PostToolUse", message(event, "3", "make test"));
@@ -263,7 +263,7 @@ fn a_relay_that_fails_leaves_it_to_the_person_at_the_terminal() {
             assert!(output.stderr.contains("Placet: "), "{output:?}");
         }
     }
-    // Nobody is asked at the terminal before a tool is used, so there a relay is no relay.
+    // The agent does not ask at the terminal before a tool is used, so relay mode does not apply.
     let output = ended(world.start(CLAUDE, &relay, &bytes(&message(CLAUDE, "1", "allowed"))));
     blocks(CLAUDE, "relay before a tool", &output);
 }
@@ -273,7 +273,7 @@ fn a_hook_that_is_stopped_takes_its_question_back() {
     let world = World::new();
     let child = world.start(CLAUDE, &LONG, &bytes(&message(CLAUDE, "toolu_1", "make")));
     let record = world.pending();
-    // The record is there a moment before the hook hears the signal.
+    // The record appears a moment before the hook handles the signal.
     handles(&child, Signal::TERM);
     send(&child, Signal::TERM);
     world.becomes(&record, State::Cancelled);

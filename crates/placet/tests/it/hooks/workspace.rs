@@ -44,7 +44,7 @@ impl Project {
         matches!(effect(event, &output), Effect::Runs(_))
     }
 
-    /// Whether Claude Code may run this in this folder, without anybody being asked.
+    /// Whether Claude Code may run this in this folder without asking.
     fn runs(&self, folder: &Path, command: &str) -> bool {
         self.claude(folder, "Bash", &json!({ "command": command }))
     }
@@ -58,7 +58,7 @@ impl Project {
     }
 }
 
-/// Another id for every call that differs, and for the same call at another time.
+/// Another id for every different call, and for the same call at another time.
 fn rand(folder: &Path, tool: &str, input: &Value) -> String {
     static CALLS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let number = CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn git_waits_where_it_would_start_programs_or_read_another_repository() {
     let app = project.app.clone();
     project.roots(&[app.to_str().expect("a plain path")]);
     assert!(project.runs(&app, "git log --oneline") && project.runs(&app.join("src"), "git status"));
-    // A clone inside, and a bare repository that poses as an ordinary folder.
+    // A clone inside, and a bare repository that looks like an ordinary folder.
     fs::create_dir_all(app.join("vendor")).expect("a folder");
     git(&app.join("vendor"), &["init", "-q", "clone"]);
     git(&app.join("vendor"), &["init", "-q", "--bare", "bare"]);
@@ -172,7 +172,7 @@ fn git_waits_where_it_would_start_programs_or_read_another_repository() {
     assert!(!project.runs(&app, "git blame src/a.rs"));
     fs::write(app.join(".git/config"), config).expect("written");
     assert!(project.runs(&app, "git status"));
-    // From a part of a repository git shows the rest of it.
+    // From a subfolder of a repository git shows the rest of it.
     project.roots(&[app.join("src").to_str().expect("a plain path")]);
     assert!(!project.runs(&app.join("src"), "git log -p") && project.runs(&app.join("src"), "cat a.rs"));
 }

@@ -1,4 +1,4 @@
-//! A server, a person, agents that call their hooks, and what each agent makes of the answer.
+//! A server, a person, agents that call their hooks, and how each agent reacts to the answer.
 
 use std::{
     fs::File,
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::program::{MINUTE, binary, found};
 
-/// What passes and what does not is said by the command itself; everything else waits for a person.
+/// The command itself says whether it passes. Everything else waits for a person.
 const POLICY: &str = r#"
 version = 1
 [[rule]]
@@ -81,7 +81,7 @@ pub(crate) fn message(event: Event, id: &str, command: &str) -> Value {
     }
 }
 
-/// A folder of one's own, and perhaps a server.
+/// A temporary folder, with or without a server.
 pub(crate) struct World {
     pub(crate) folder: TempDir,
     pub(crate) url: String,
@@ -111,7 +111,7 @@ impl World {
         Self { folder, url, agent, reviewer, _server: Some(server) }
     }
 
-    /// With an address where something else answers.
+    /// With an address where another program answers.
     pub(crate) fn at(url: String) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         Self { folder, url, agent: "plk_agent_x".to_owned(), reviewer: String::new(), _server: None }
@@ -215,7 +215,7 @@ impl World {
 
 pub(crate) fn start(mut command: Command, input: &[u8]) -> Child {
     let mut child = command.spawn().expect("it starts");
-    // It may end without having read everything.
+    // It may end before it has read everything.
     let _ = child.stdin.take().expect("its input").write_all(input);
     child
 }
@@ -227,7 +227,7 @@ pub(crate) fn ended(child: Child) -> Output {
     Output { stdout: text(output.stdout), stderr: text(output.stderr), code }
 }
 
-/// What the agent does, which must be to block; and that a person is told why.
+/// The agent's reaction, which must be to block, with a message for a person.
 #[track_caller]
 pub(crate) fn blocks(event: Event, what: &str, output: &Output) {
     assert_eq!(effect(event, output), Effect::Blocked, "{event:?}, {what}: {output:?}");
@@ -239,7 +239,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(future)
 }
 
-/// Something that answers every call in its own way; `None` never answers.
+/// A server that answers every call in its own way; `None` never answers.
 pub(crate) fn fake(answer: Option<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("its address"));
@@ -262,7 +262,7 @@ fn answered(mut stream: TcpStream, answer: &str) {
     let _ = stream.set_read_timeout(Some(MINUTE));
     let mut head = Vec::new();
     let mut buffer = [0_u8; 4096];
-    // The head and whatever of the body came with it: enough to be polite.
+    // The head and the part of the body that came with it are enough.
     while let Ok(count) = stream.read(&mut buffer) {
         head.extend_from_slice(&buffer[..count]);
         let whole = head.windows(4).position(|four| four == b"\r\n\r\n").is_some_and(|end| {

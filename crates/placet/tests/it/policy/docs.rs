@@ -1,4 +1,5 @@
-//! The documentation is true: every policy in it is good, every command in it prints what it says, the reference is current.
+//! The documentation is true: every policy in it is valid, every command prints what the page says, the reference is
+//! current.
 
 use std::{
     path::{Path, PathBuf},
@@ -104,10 +105,10 @@ fn every_command_of_the_guide_prints_what_it_says() {
     assert!(run_commands_of("README.md") >= 2);
 }
 
-/// Runs every command of a page in one folder, in order, and compares what it prints with what the page says.
+/// Runs every command of a page in one folder, in order, and compares its output with the page.
 fn run_commands_of(file: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
-    // The page says `placet`, whatever the file under test is called.
+    // The page says `placet`, whatever the name of the tested file is.
     let programs = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(binary(), programs.path().join("placet")).expect("a link");
     let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap_or_default());
@@ -156,7 +157,7 @@ fn commands(block: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// Whether a text is what was expected: `…` stands for anything within a line, and alone on a line for any lines.
+/// Whether a text is as expected: `…` matches anything within a line, and alone on a line any lines.
 fn fits(said: &str, expected: &str) -> bool {
     let (said, expected): (Vec<&str>, Vec<&str>) =
         (said.trim_end().lines().collect(), expected.trim_end().lines().collect());

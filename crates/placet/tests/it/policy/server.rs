@@ -18,7 +18,7 @@ use crate::program::{MINUTE, binary};
 
 pub(crate) const BOOTSTRAP: &str = "bootstrap-bootstrap-bootstrap-bootstrap";
 
-/// The command line alone, with no server to speak to.
+/// The command line alone, without a server.
 pub(crate) fn placet(args: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command
@@ -36,7 +36,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What came out: exit code, standard output, standard error.
+/// The output: exit code, standard output, standard error.
 pub(crate) fn said(output: Output) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -106,7 +106,7 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Waits until this has been logged so many times.
+    /// Waits until this has been logged this many times.
     #[track_caller]
     pub(crate) fn logged(&self, words: &str, times: usize) {
         let until = Instant::now() + MINUTE;
@@ -126,7 +126,7 @@ impl Server {
         said(self.command(key, args).output().expect("it runs"))
     }
 
-    /// Runs it with `--json` and reads what it prints; it must end well.
+    /// Runs it with `--json` and reads its output. It must succeed.
     #[track_caller]
     pub(crate) fn json(&self, key: &str, args: &[&str]) -> Value {
         let (code, out, err) = self.run(key, &[&["--json"], args].concat());
@@ -140,7 +140,7 @@ impl Server {
         block_on(admin.create_key(role, name, None)).expect("a key").key
     }
 
-    /// Asks without waiting: the record that the POST itself answered.
+    /// Creates a request without waiting: the record in the answer of the POST.
     pub(crate) fn ask(&self, key: &str, tool: &str, args: &str) -> Value {
         let output = self.command(
             key,

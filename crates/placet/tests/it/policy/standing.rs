@@ -1,4 +1,4 @@
-//! Fewer prompts: standing approvals, identical requests decided as one, and edits that are looked at before they are sent.
+//! Fewer prompts: grants, identical requests decided together, and edits that are previewed before they are sent.
 
 use placet_core::Role;
 use serde_json::json;
@@ -55,7 +55,7 @@ fn a_remembered_yes_covers_the_same_call_until_it_is_taken_back() {
     assert_ne!(server.run(&ben, &["grant", "revoke", grant]).0, Some(0), "not ben's to take back");
     assert!(server.run(&ann, &["grant", "revoke", grant]).1.contains("no longer counts"));
     assert_eq!(server.ask(&agent, "deploy", r#"{"to":"staging"}"#)["state"], json!("pending"));
-    assert_eq!(server.run(&ann, &["grant", "list"]).1, "There are no standing approvals.\n");
+    assert_eq!(server.run(&ann, &["grant", "list"]).1, "There are no grants.\n");
     let (code, _, err) = server.run(&ann, &["grant", "revoke", "x"]);
     assert!(code == Some(2) && err.contains("placet grant list"), "{err}");
 }

@@ -1,4 +1,4 @@
-//! What stands after a restore: the keys, people and policy of the backup, which undo whatever was changed after it.
+//! The state after a restore: the keys, people and policy of the backup. Later changes to them are undone.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 use crate::output::{self, STRONG, paint, safe};
 
 /// Who can do what after a restore, with dates.
-pub(super) struct Standing {
+pub(super) struct RestoredAccess {
     as_of: String,
     keys: Vec<Arc<Key>>,
     people: Vec<(String, Person, Option<String>)>,
     policy: PolicyView,
-    revoked: Option<Revoked>,
+    revoked: Option<RevokedKeys>,
 }
 
-/// All keys of the backup were ended.
-struct Revoked {
+/// All keys of the backup were revoked.
+struct RevokedKeys {
     keys: usize,
-    // A way in for the admin whose key was the last one: name and key.
+    // A new admin key, if the last one was revoked: name and key.
     admin: Option<(String, String)>,
 }
 
-impl Standing {
-    /// Reads it from the restored place, and ends all keys there if that was asked for.
+impl RestoredAccess {
+    /// Reads it from the restored data, and revokes all keys there if asked to.
     pub(super) async fn after(
         report: &RestoreReport,
         location: Location,
@@ -49,7 +49,7 @@ impl Standing {
         let people = directory.people.iter();
         let people = people.map(|(name, person)| (name.clone(), person.clone(), changed(name))).collect();
         let policy = gate.policy(&Actor::system()).await?;
-        let revoked = if revoke_keys { Some(Revoked::all(gate, &keys).await?) } else { None };
+        let revoked = if revoke_keys { Some(RevokedKeys::all(gate, &keys).await?) } else { None };
         let as_of = report.as_of.clone().unwrap_or_default();
         Ok(Self { as_of, keys, people, policy, revoked })
     }
@@ -114,8 +114,8 @@ impl Standing {
             None => output::line(
                 "\n`--revoke-keys` would have ended all keys. One by one: `placet key revoke ID`.",
             )?,
-            Some(Revoked { keys, admin: None }) => output::line(&format!("\n{keys} keys were ended."))?,
-            Some(Revoked { keys, admin: Some((name, key)) }) => output::line(&format!(
+            Some(RevokedKeys { keys, admin: None }) => output::line(&format!("\n{keys} keys were ended."))?,
+            Some(RevokedKeys { keys, admin: Some((name, key)) }) => output::line(&format!(
                 "\n{keys} keys were ended. This is a new key of the admin {}; it is shown once:\n  {key}",
                 safe(name)
             ))?,
@@ -124,8 +124,9 @@ impl Standing {
     }
 }
 
-impl Revoked {
-    /// Ends these keys as `placet key revoke` does. An admin gets a new one first: somebody must remain who can mend things.
+impl RevokedKeys {
+    /// Revokes these keys as `placet key revoke` does. An admin gets a new one first, because at least one must
+    /// remain.
     async fn all(gate: &Gate, keys: &[Arc<Key>]) -> anyhow::Result<Self> {
         let mut admin = None;
         if let Some(first) = keys.iter().find(|key| key.role == Role::Admin) {
