@@ -8,8 +8,8 @@ import { canonical } from "./json.js";
 import type { Claimed, CreateBody, Decision, JsonObject, RequestRecord } from "./wire.js";
 
 /** One clause that says why a decision lets nothing run. */
-export class Unfit extends Error {
-  override name = "Unfit";
+export class AnswerMismatch extends Error {
+  override name = "AnswerMismatch";
 }
 
 /** Whether a value of the wire is a request at all. */
@@ -31,9 +31,9 @@ export function ofRequest(record: RequestRecord, id: string): void {
   }
 }
 
-const other = () => new Unfit("what was approved is not what was asked for here");
+const other = () => new AnswerMismatch("what was approved is not what was asked for here");
 
-/** Throws `Unfit` unless the record is of the request that was asked for with this body. */
+/** Throws `AnswerMismatch` unless the record is of the request that was asked for with this body. */
 function about(body: CreateBody, record: RequestRecord): void {
   for (const name of ["kind", "session", "tool", "on_behalf_of"] as const) {
     if ((record[name] ?? null) !== (body[name] ?? null)) throw other();
@@ -45,16 +45,17 @@ function about(body: CreateBody, record: RequestRecord): void {
   }
 }
 
-/** What was approved of an action. Throws `Unfit` when the record does not prove a yes to this very call. */
+/** What was approved of an action. Throws `AnswerMismatch` when the record does not prove a yes to this very call. */
 export async function approvedArguments(body: CreateBody, record: RequestRecord): Promise<JsonObject> {
   const { decision: word, arguments: args } = await agreed(body, record);
   if (word === "edit") {
-    if (body.allowed && !body.allowed.includes("edit")) throw new Unfit("edits cannot be used here");
-    if (!isObject(args)) throw new Unfit("it was approved with changes, and the answer does not have them");
+    if (body.allowed && !body.allowed.includes("edit")) throw new AnswerMismatch("edits cannot be used here");
+    if (!isObject(args))
+      throw new AnswerMismatch("it was approved with changes, and the answer does not have them");
     return args;
   }
   if (args !== null && args !== undefined) {
-    throw new Unfit("the arguments came back changed, and nobody edited them");
+    throw new AnswerMismatch("the arguments came back changed, and nobody edited them");
   }
   return body.arguments ?? {};
 }
@@ -64,7 +65,7 @@ export function agreed(body: CreateBody, record: RequestRecord): Promise<Decisio
   return decided(body, record, ["approve", "edit"]);
 }
 
-/** Throws `Unfit` unless somebody answered this very request with what the record says. */
+/** Throws `AnswerMismatch` unless somebody answered this very request with what the record says. */
 export async function answered(body: CreateBody, record: RequestRecord): Promise<void> {
   await decided(body, record, ["respond"]);
 }
@@ -72,28 +73,28 @@ export async function answered(body: CreateBody, record: RequestRecord): Promise
 async function decided(body: CreateBody, record: RequestRecord, words: readonly string[]): Promise<Decision> {
   about(body, record);
   const { decision } = record;
-  if (!isObject(decision)) throw new Unfit("it has no decision");
+  if (!isObject(decision)) throw new AnswerMismatch("it has no decision");
   if (!words.includes(decision.decision)) {
-    throw new Unfit(`the decision is ${shown(decision.decision)}, which is no decision in favour`);
+    throw new AnswerMismatch(`the decision is ${shown(decision.decision)}, which is no decision in favour`);
   }
   let asked: string;
   let on: string;
   try {
     [asked, on] = [await requestDigest(record), await decisionDigest(record)];
   } catch {
-    throw new Unfit("its digest cannot be computed from what it says");
+    throw new AnswerMismatch("its digest cannot be computed from what it says");
   }
   if (record.digest !== asked || decision.digest !== on) throw other();
   return decision;
 }
 
-/** Throws `Unfit` unless the permit is for what was approved. */
+/** Throws `AnswerMismatch` unless the permit is for what was approved. */
 export function permitted(record: RequestRecord, approved: JsonObject, claimed: Claimed): void {
   if (claimed.digest !== record.decision?.digest) {
-    throw new Unfit("the permit is for something else than what was approved");
+    throw new AnswerMismatch("the permit is for something else than what was approved");
   }
   if (!same(approved, claimed.arguments, true)) {
-    throw new Unfit(
+    throw new AnswerMismatch(
       record.decision.decision === "edit"
         ? "the arguments of the permit are not the ones that were approved"
         : "the arguments came back changed, and nobody edited them",

@@ -1,4 +1,4 @@
-/** The body of an answer, within a bound: an endless one is cut, whatever it says of its own length. */
+/** Reads the body of an answer within a bound, without trusting its length header. */
 import { WrongAnswer } from "./errors.js";
 
 /** The largest answer that is read: one record is far smaller. */
@@ -8,7 +8,7 @@ export const PAGE = 64 * 1024 * 1024;
 
 /** The bytes of the body, counted after they were unpacked. Throws `WrongAnswer` when there are more than `largest`. */
 export async function bytesOf(response: Response, largest: number): Promise<Uint8Array> {
-  // A `fetch` of somebody else may have no stream.
+  // A custom `fetch` may have no stream.
   if (response.body === undefined) return bounded(new TextEncoder().encode(await response.text()), largest);
   const reader = response.body?.getReader();
   if (!reader) return new Uint8Array();

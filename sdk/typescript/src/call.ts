@@ -1,4 +1,4 @@
-/** What a call is before anybody was asked: the tool, its arguments, and what a person should know. */
+/** A call before it is asked for: the tool, its arguments, and what a person should know. */
 import type { EditCheck } from "./check.js";
 import type { Placet } from "./client.js";
 import { type Duration, milliseconds, written } from "./duration.js";
@@ -33,13 +33,13 @@ export interface Call {
   argumentsSchema?: Json;
   /** Checks edited arguments before the run: a JSON Schema, a Standard Schema, or anything with `parse`. */
   check?: EditCheck;
-  /** Running it twice does no harm: when an earlier run has an unknown outcome, a person is asked again. */
+  /** Running it twice does no harm: if an earlier run has an unknown outcome, a person is asked again. */
   idempotent?: boolean;
 }
 
-/** What is asked of the server, whatever kind it is. */
-export interface Asking {
-  /** What to call it towards the model: the tool, or the kind of question. */
+/** A request of any kind, ready to be sent. */
+export interface PreparedRequest {
+  /** The name for the model: the tool, or the kind of question. */
   label: string;
   body: CreateBody;
   keys: () => Keys | Promise<Keys>;
@@ -50,8 +50,8 @@ export interface Asking {
   idempotent?: boolean;
 }
 
-/** An action, asked for by a call, in the session that was given or is around the caller. */
-export function asking(client: Placet, call: Call, around: Session | undefined): Asking {
+/** The request of a call, in the given session or the one around the caller. */
+export function prepareRequest(client: Placet, call: Call, around: Session | undefined): PreparedRequest {
   checkOptions("a call", call, CALL);
   if (call.keys !== undefined) checkOptions("keys", call.keys, KEYS);
   checkRequestWords(call);
@@ -62,9 +62,9 @@ export function asking(client: Placet, call: Call, around: Session | undefined):
     id ?? client.anonymous,
   );
   const weak = () => {
-    // Only a session that somebody named is the same one after a restart.
+    // Only a session with a given name is the same after a restart.
     if (id === undefined) return undefined;
-    const parts = { ...around?.parts(), ...whose(context), session: id };
+    const parts = { ...around?.parts(), ...ownerParts(context), session: id };
     const what = { tool: call.tool, arguments: body.arguments };
     return keys.weak({ ...parts, ...what, ordinal: client.ordinal(around, id, call.tool, body.arguments) });
   };
@@ -78,10 +78,10 @@ export function asking(client: Placet, call: Call, around: Session | undefined):
   };
 }
 
-/** Whose call it is, as far as the call's own context says so. */
-export function whose(context: JsonObject | undefined): Partial<Omit<keys.Whose, "session">> {
-  const said = (["app", "tenant", "user"] as const).filter((name) => typeof context?.[name] === "string");
-  return Object.fromEntries(said.map((name) => [name, context?.[name]]));
+/** App, tenant and user of a call, as its own context names them. */
+export function ownerParts(context: JsonObject | undefined): Partial<Omit<keys.Whose, "session">> {
+  const named = (["app", "tenant", "user"] as const).filter((name) => typeof context?.[name] === "string");
+  return Object.fromEntries(named.map((name) => [name, context?.[name]]));
 }
 
 /** The body of the create, made of copies: what was checked is what travels. */

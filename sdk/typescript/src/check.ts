@@ -1,4 +1,4 @@
-/** Whether edited arguments still fit the tool. The answer is never used in their place: what was approved is what runs. */
+/** Whether edited arguments still fit the tool. A parser's output is not used: the approved arguments run. */
 
 import { schemaProblem } from "./schema.js";
 import type { Json, JsonObject } from "./wire.js";
@@ -16,7 +16,7 @@ export interface Parser {
 
 export type EditCheck = StandardSchema | Parser | JsonObject | ((args: JsonObject) => unknown);
 
-/** One sentence about what does not fit, or nothing. A check that breaks counts as one that says no. */
+/** One sentence about what does not fit, or nothing. A check that throws counts as a refusal. */
 export async function misfit(check: EditCheck, args: JsonObject): Promise<string | undefined> {
   try {
     if (typeof check === "function" && !("~standard" in check)) {

@@ -1,14 +1,14 @@
 /** The client: single calls to the server, and the whole way from a call to its outcome. */
 import { isObject, isRecord, ofRequest } from "./answer.js";
 import { PAGE } from "./body.js";
-import { asking, type Call } from "./call.js";
+import { type Call, prepareRequest } from "./call.js";
 import type { CoverageReport } from "./coverage/tell.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { ConfigError, ProtocolError } from "./errors.js";
 import { events } from "./events.js";
 import { type GateOptions, gate } from "./gate.js";
 import type { Held, Refusal } from "./held.js";
-import { Holding, type HoldOptions } from "./hold.js";
+import { type HoldOptions, PendingCall } from "./hold.js";
 import { Http } from "./http.js";
 import { canonical } from "./json.js";
 import * as keys from "./keys.js";
@@ -34,7 +34,7 @@ import type {
   StreamEvent,
 } from "./wire.js";
 
-/** What an outage longer than the budget means. There is no fourth way, and none of them is a yes. */
+/** What an outage longer than the budget means. None of these is an approval. */
 export type OnOutage = "deny" | "raise" | "pause";
 
 export interface PlacetOptions {
@@ -51,11 +51,11 @@ export interface PlacetOptions {
   name?: string;
   /** Another `fetch`: `placet/testing`, a proxy, a runtime without a global one. */
   fetch?: typeof globalThis.fetch;
-  /** Told when a call ran and its outcome could not be reported; a warning on the console unless given. */
+  /** Called when a call ran and its outcome could not be reported. Without it, a warning is printed. */
   onUnreported?: (held: Held, error: Error) => void;
   /**
-   * Told when a call waits for a person, when the server is away meanwhile and when it is back. Unless given, programs with
-   * a terminal print a line; `null` tells nobody.
+   * Called when a call waits for a person, when the server is away meanwhile and when it is back. Without it, programs with
+   * a terminal print a line; `null` prints none.
    */
   onWaiting?: OnWaiting | null;
   /**
@@ -87,7 +87,7 @@ export class Placet {
   readonly url: string;
   readonly onOutage: OnOutage;
   readonly outageBudget: number;
-  /** The session of calls that have none: new for every client, so nothing is ever attached to it again. */
+  /** The session of calls without one. It is new for every client, so no later call finds its requests. */
   readonly anonymous: string;
   /** @internal */
   readonly waiting: WaitingRoom;
@@ -133,7 +133,7 @@ export class Placet {
   /** Asks, waits, claims. Nothing is run: look at `go`. */
   async hold(call: Call, options: HoldOptions = {}): Promise<Held> {
     checkOptions("hold", options, HOLD);
-    return new Holding(this, asking(this, call, around(options)), options).hold();
+    return new PendingCall(this, prepareRequest(this, call, around(options)), options).hold();
   }
 
   /** Asks, waits, claims, runs the function once with the approved arguments, and reports. */
@@ -151,7 +151,7 @@ export class Placet {
     return held.result();
   }
 
-  /** The same function, which runs only after a yes. See `gate`. */
+  /** The same function, which runs only after an approval. See `gate`. */
   gate<A extends unknown[], R>(
     fn: (...args: A) => R,
     options: Omit<GateOptions<A>, "client"> & { onDenied: "raise" },
@@ -170,19 +170,19 @@ export class Placet {
   /** Asks for a yes or no. `go` is the yes; there is nothing to run or to report. */
   async confirm(message: string, options: Confirmation & HoldOptions = {}): Promise<Held> {
     checkOptions("confirm", options, CONFIRM);
-    return new Holding(this, confirmation(this, around(options), message, options), options).hold();
+    return new PendingCall(this, confirmation(this, around(options), message, options), options).hold();
   }
 
   /** Asks a question. `answer` is the answer when `status` is `answered`. */
   async ask(question: string, options: Asked & HoldOptions = {}): Promise<Held> {
     checkOptions("ask", options, ASK);
-    return new Holding(this, input(this, around(options), question, options), options).hold();
+    return new PendingCall(this, input(this, around(options), question, options), options).hold();
   }
 
   /** Proposes a plan. With `go`, `steps` are the steps to take, in the order approved. */
   async propose(title: string, steps: readonly Step[], options: Plan & HoldOptions = {}): Promise<Held> {
     checkOptions("propose", options, PLAN);
-    return new Holding(this, plan(this, around(options), title, steps, options), options).hold();
+    return new PendingCall(this, plan(this, around(options), title, steps, options), options).hold();
   }
 
   /** Makes a request; the same key gives the same one. */
@@ -198,7 +198,7 @@ export class Placet {
     );
   }
 
-  /** Says what of an agent is seen. Adapters do it when the agent starts. */
+  /** Reports the coverage of an agent. Adapters do this when the agent starts. */
   async reportCoverage(report: CoverageReport): Promise<void> {
     await this.#http.send({ method: "PUT", path: "/v1/coverage", body: report });
   }
@@ -236,7 +236,7 @@ export class Placet {
     }
   }
 
-  /** Takes the permit. The same claimant gets the same one again; everybody else is refused. */
+  /** Claims the permit. The same claimant gets it again; others are refused. */
   async claim(
     id: string,
     claimant: string,
@@ -253,7 +253,7 @@ export class Placet {
     return claimed;
   }
 
-  /** Says what became of the run. The same report again is harmless. */
+  /** Reports the outcome of the run. Repeating the same report is harmless. */
   async report(
     id: string,
     outcome: { permit: string; status: "succeeded" | "failed"; resultDigest?: string; note?: string },
@@ -364,7 +364,7 @@ export class Placet {
 
 let shared: Placet | undefined;
 
-/** The client of this process, configured by the environment: for calls that were given none. */
+/** The default client of this process, configured by the environment. */
 export function defaultClient(): Placet {
   shared ??= new Placet();
   return shared;

@@ -1,4 +1,4 @@
-/** `coverage(agent)`: what of an agent is gated, what is not, and why. No framework is imported for it. */
+/** `coverage(agent)`: the gated and ungated tools of an agent. It imports no framework. */
 import { aiCoverage, isAiAgent } from "./coverage/ai.js";
 import { claudeCoverage, isClaudeOptions } from "./coverage/claude.js";
 import { graphCoverage, isGraph, isLangChainAgent, langchainCoverage } from "./coverage/langchain.js";

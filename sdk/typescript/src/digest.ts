@@ -1,11 +1,11 @@
-/** SHA-256 over canonical bytes, with what every runtime has. The same bytes as the server's. */
+/** SHA-256 over the same canonical bytes as the server's, in every runtime. */
 import { canonical } from "./json.js";
 import { builtin } from "./runtime.js";
 import type { JsonObject, RequestRecord } from "./wire.js";
 
 const utf8 = new TextEncoder();
 
-/** Node's own hash answers at once; `crypto.subtle` goes through a queue of threads, which costs a busy agent milliseconds. */
+/** Node's hash is synchronous; `crypto.subtle` uses a queue of threads, which costs a busy agent milliseconds. */
 const node = builtin<{
   createHash(name: string): { update(text: string, encoding: "utf8"): { digest(form: "hex"): string } };
 }>("node:crypto");

@@ -1,14 +1,14 @@
-/** Every change as it happens, for programs that want all of them: across reconnects, and never faster than they are read. */
+/** Every change as it happens, across reconnects and with backpressure. */
 import { isRecord } from "./answer.js";
 import { ANSWER } from "./body.js";
-import { Again, type Http } from "./http.js";
+import { type Http, RetryableError } from "./http.js";
 import { located } from "./notice.js";
 import { Outage, sleep } from "./retry.js";
 import { listen } from "./stream.js";
 import { readAnswer } from "./strict.js";
 import type { StreamEvent } from "./wire.js";
 
-/** How many events wait for their reader. Beyond that the stream is left, and taken up where it was. */
+/** How many events are buffered. Beyond that the stream is closed, and resumed later. */
 const AHEAD = 1_000;
 
 export async function* events(
@@ -35,7 +35,7 @@ export async function* events(
           end.signal,
           () => outage.over(),
           ({ id, event, data }) => {
-            if (queue.length >= AHEAD) throw new Again("the reader is slow");
+            if (queue.length >= AHEAD) throw new RetryableError("the reader is slow");
             if (data !== "") {
               const change = { type: event, ...(readAnswer(data, ANSWER) as object) } as StreamEvent;
               if (isRecord(change.record)) located(change.record, http.settings.url);
@@ -48,8 +48,8 @@ export async function* events(
       } catch (error) {
         if (end.signal.aborted) return;
         const pause =
-          error instanceof Again ? outage.pause(http.settings.outageBudget, error.after) : undefined;
-        if (pause === undefined) throw error instanceof Again ? http.spent(error) : error;
+          error instanceof RetryableError ? outage.pause(http.settings.outageBudget, error.after) : undefined;
+        if (pause === undefined) throw error instanceof RetryableError ? http.spent(error) : error;
         await sleep(pause, end.signal).catch(() => {});
       }
     }

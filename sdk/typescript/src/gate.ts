@@ -1,4 +1,4 @@
-/** `gate(fn)`: the same function, which runs only after a person or the policy said yes. */
+/** `gate(fn)`: the same function, which runs only after a person or the policy approved. */
 import type { Call } from "./call.js";
 import { type EditCheck, misfit } from "./check.js";
 import { defaultClient, type OnOutage, type Placet } from "./client.js";
@@ -37,7 +37,7 @@ export interface GateOptions<A extends unknown[]>
   onOutage?: OnOutage;
   /** A refusal is returned as a structured result for the model, or thrown. */
   onDenied?: "return" | "raise";
-  /** Told when the call waits for a person, in place of the client's own; `null` tells nobody. */
+  /** Called when the call waits for a person, instead of the client's callback; `null` calls none. */
   onWaiting?: OnWaiting | null;
   /** Whether the caller waits for the report of the outcome; as the client does unless given. */
   report?: ReportMode;
@@ -147,7 +147,7 @@ function bind(tool: string, params: readonly string[] | undefined, args: readonl
   return Object.fromEntries(named.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-/** An edit may leave arguments out, and may not invent any: they would be dropped without a word. */
+/** An edit may leave arguments out. It must not add any, because the function would drop them silently. */
 async function fits(
   params: readonly string[],
   check: EditCheck | undefined,

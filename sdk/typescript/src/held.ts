@@ -1,4 +1,4 @@
-/** What came of holding a call: run it with these arguments, or tell the model why not. */
+/** The result of holding a call: run it with these arguments, or tell the model why not. */
 import type { Placet } from "./client.js";
 import { digest } from "./digest.js";
 import * as errors from "./errors.js";
@@ -15,9 +15,9 @@ export type Status =
   | "cancelled"
   | "revoked"
   | "lapsed"
-  /** The service was away for longer than the budget; nobody said no. */
+  /** The service was away for longer than the budget. No person refused. */
   | "unreachable"
-  /** Claimed by somebody else, an earlier life of this program perhaps. It may have run. */
+  /** Another process claimed it, perhaps this program before a restart. It may have run. */
   | "unknown"
   /** The local wait is over and the request was left open. */
   | "pending"
@@ -57,7 +57,7 @@ export class Held {
   readonly reason: string | undefined;
   /** The request as it was last seen. */
   readonly record: RequestRecord | undefined;
-  /** Why the outcome could not be reported, when it could not. The call ran all the same. */
+  /** Why the outcome could not be reported. The call ran anyway. */
   unreported: Error | undefined;
   #client: Placet;
   #permit: string | undefined;
@@ -78,7 +78,7 @@ export class Held {
     this.reason = parts.reason ?? parts.record?.decision?.reason ?? undefined;
   }
 
-  /** The only yes there is. */
+  /** Whether the call may run. */
   get go(): boolean {
     return this.status === "approved";
   }
@@ -89,7 +89,7 @@ export class Held {
   get url(): string | undefined {
     return this.record?.url;
   }
-  /** Who decided; nobody when policy did. */
+  /** The people who decided; empty if policy did. */
   get by(): readonly string[] {
     return this.record?.decision?.by ?? [];
   }
@@ -180,12 +180,12 @@ export class Held {
     }
   }
 
-  /** After an edit: what to append to the result, so that the model knows what really ran. */
+  /** After an edit: text to append to the result, so that the model knows what ran. */
   note(): JsonObject | undefined {
     return this.edited ? { placet: { edited: true, executed_arguments: this.arguments } } : undefined;
   }
 
-  /** Runs the function with the approved arguments, once, and reports what became of it. */
+  /** Runs the function once with the approved arguments, and reports the outcome. */
   async run<T>(fn: (args: JsonObject) => T | PromiseLike<T>): Promise<T> {
     this.raiseForRefusal();
     if (this.#ran) throw new errors.PlacetError("this approval was used already: it is for one run");

@@ -1,6 +1,6 @@
-/** Create, wait, claim: the three steps that decide whether a call may run. Only a claim that answered 200 is a yes. */
+/** Create, wait, claim: the steps that decide whether a call may run. It may run only after a claim that answered 200. */
 import * as answer from "./answer.js";
-import type { Asking } from "./call.js";
+import type { PreparedRequest } from "./call.js";
 import { misfit } from "./check.js";
 import type { OnOutage, Placet } from "./client.js";
 import { type Duration, milliseconds } from "./duration.js";
@@ -17,7 +17,7 @@ import type { Claimed, CreateBody, RequestRecord } from "./wire.js";
 export interface HoldOptions {
   /** How long to wait here. The request's own deadline, `expiresIn`, is kept by the server. */
   holdFor?: Duration;
-  /** What the end of `holdFor` does to the request: `cancel` it, or `leave` it open and come back. */
+  /** What the end of `holdFor` does to the request: `cancel` it, or `leave` it open to ask again later. */
   then?: "cancel" | "leave";
   onOutage?: OnOutage;
   /** Aborting withdraws the request, and throws the signal's reason. */
@@ -30,15 +30,15 @@ export interface HoldOptions {
   report?: ReportMode;
 }
 
-/** The server's own default, for patience before the server has said anything. */
+/** The server's default deadline, used until the server has answered. */
 const USUAL = 300_000;
-/** How long a caller that is gone tries to take its request with it. */
+/** How long to try to cancel the request of a caller that is gone. */
 const FAREWELL = 2_000;
 
-/** One call on its way to a decision. */
-export class Holding {
+/** One call that waits for its decision. */
+export class PendingCall {
   readonly #client: Placet;
-  readonly #asking: Asking;
+  readonly #prepared: PreparedRequest;
   readonly #options: HoldOptions;
   readonly #onOutage: OnOutage;
   readonly #until: number | undefined;
@@ -47,12 +47,12 @@ export class Holding {
   /** The request, once it is known, and the permit that came with it. */
   #id: string | undefined;
   #permit: string | undefined;
-  /** Aborted when everything that was tried for a caller that is gone has had its time. */
+  /** Aborted when the time to clean up after a caller that is gone is over. */
   readonly #given = new AbortController();
 
-  constructor(client: Placet, asking: Asking, options: HoldOptions) {
+  constructor(client: Placet, prepared: PreparedRequest, options: HoldOptions) {
     this.#client = client;
-    this.#asking = asking;
+    this.#prepared = prepared;
     this.#options = options;
     this.#onOutage = options.onOutage ?? client.onOutage;
     checkWord("onOutage", this.#onOutage, OUTAGES);
@@ -68,7 +68,7 @@ export class Holding {
     const { signal } = this.#options;
     const held = await this.#asked();
     if (!held.go || !signal?.aborted) return held;
-    // The yes came, and the caller had gone in the same moment.
+    // The approval came in the moment in which the caller left.
     await held.failed("not run: the caller was gone");
     throw signal.reason;
   }
@@ -78,13 +78,13 @@ export class Holding {
     signal?.throwIfAborted();
     let asked: Promise<RequestRecord> | undefined;
     try {
-      const { strong = keys.random(), weak } = await this.#asking.keys();
-      asked = this.#create(this.#asking.body, strong, weak);
+      const { strong = keys.random(), weak } = await this.#prepared.keys();
+      asked = this.#create(this.#prepared.body, strong, weak);
       const held = await this.#decided(await orAborted(asked, signal));
-      if (held.status !== "unknown" || !this.#asking.idempotent) return held;
-      // Running it twice does no harm, but a person says so again, and sees of what it is a repetition.
-      const context = { ...this.#asking.body.context, repeats: held.requestId as string };
-      asked = this.#create({ ...this.#asking.body, context }, keys.random());
+      if (held.status !== "unknown" || !this.#prepared.idempotent) return held;
+      // Running it twice does no harm, but a person approves it again and sees what it repeats.
+      const context = { ...this.#prepared.body.context, repeats: held.requestId as string };
+      asked = this.#create({ ...this.#prepared.body, context }, keys.random());
       return await this.#decided(await orAborted(asked, signal));
     } catch (error) {
       if (signal?.aborted) {
@@ -98,7 +98,7 @@ export class Holding {
   #create(body: CreateBody, key: string, weakKey?: string): Promise<RequestRecord> {
     const lifetime = body.expires_in ? milliseconds(body.expires_in, "expiresIn") : USUAL;
     const budget = this.#patience(lifetime);
-    const claiming = this.#asking.claims ? { claim: true, claimant: this.#claimant } : {};
+    const claiming = this.#prepared.claims ? { claim: true, claimant: this.#claimant } : {};
     return this.#client.create(body, { key, weakKey, budget, signal: this.#given.signal, ...claiming });
   }
 
@@ -125,7 +125,7 @@ export class Holding {
     }
   }
 
-  /** The answer to the create: the only one whose permit means anything. */
+  /** The answer to the create. Only its permit counts. */
   #seen(first: RequestRecord): RequestRecord {
     const { permit, ...record } = first;
     this.#permit = typeof permit === "string" && permit !== "" ? permit : undefined;
@@ -136,7 +136,7 @@ export class Holding {
   async #wait(record: RequestRecord): Promise<RequestRecord | Held> {
     const left = this.#until === undefined ? undefined : this.#until - performance.now();
     if (left !== undefined && left <= 0) {
-      this.#client.notices.once(this.#options.onWaiting, this.#asking.label, record);
+      this.#client.notices.once(this.#options.onWaiting, this.#prepared.label, record);
       return this.#over(record);
     }
     const local = new AbortController();
@@ -151,7 +151,7 @@ export class Holding {
     try {
       if (signal?.aborted) throw signal.reason;
       const told = (why: Waiting["why"]) =>
-        this.#client.notices.tell(this.#options.onWaiting, this.#asking.label, record, why);
+        this.#client.notices.tell(this.#options.onWaiting, this.#prepared.label, record, why);
       told("person");
       return await this.#client.waiting.wait(record.id, { signal: local.signal, budget: patient, told });
     } catch (error) {
@@ -163,7 +163,7 @@ export class Holding {
     }
   }
 
-  /** The local wait is over before anybody decided. */
+  /** The local wait is over before the decision. */
   async #over(record: RequestRecord): Promise<RequestRecord | Held> {
     const reason = `nobody decided within ${String(this.#options.holdFor)}${
       typeof this.#options.holdFor === "number" ? " ms" : ""
@@ -179,7 +179,7 @@ export class Holding {
     }
   }
 
-  /** A decided record, as what it means here. Whatever is not understood is a no. */
+  /** The meaning of a decided record. A record that is not understood lets nothing run. */
   async #judged(record: RequestRecord): Promise<Held> {
     answer.ofRequest(record, this.#id as string);
     switch (record.state) {
@@ -190,9 +190,9 @@ export class Holding {
         return this.#held("denied", { record, reason: denial(record) });
       case "answered":
         try {
-          await answer.answered(this.#asking.body, record);
+          await answer.answered(this.#prepared.body, record);
         } catch (error) {
-          if (!(error instanceof answer.Unfit)) throw error;
+          if (!(error instanceof answer.AnswerMismatch)) throw error;
           return this.#held("denied", { record, reason: `the answer cannot be used: ${error.message}` });
         }
         return this.#held("answered", { record });
@@ -214,7 +214,7 @@ export class Holding {
   }
 
   async #claim(record: RequestRecord): Promise<Held> {
-    const { body, checks, claims } = this.#asking;
+    const { body, checks, claims } = this.#prepared;
     const word: unknown = record.decision?.decision;
     if (word !== "approve" && word !== "edit") {
       const reason = `the decision is ${JSON.stringify(word ?? null)}, which this version does not know as a yes`;
@@ -237,16 +237,16 @@ export class Holding {
       const edited = word === "edit";
       for (const check of edited ? (checks ?? []) : []) {
         const problem = await misfit(check, approved);
-        if (problem) throw new answer.Unfit(`the edited arguments do not fit: ${problem}`);
+        if (problem) throw new answer.AnswerMismatch(`the edited arguments do not fit: ${problem}`);
       }
       return this.#held("approved", { record, permit, arguments: approved, edited });
     } catch (error) {
-      if (!(error instanceof answer.Unfit)) throw error;
+      if (!(error instanceof answer.AnswerMismatch)) throw error;
       return this.#unfit(record, permit, error.message);
     }
   }
 
-  /** The permit, or why somebody else has it. */
+  /** Claims the permit, or says why another caller has it. */
   async #take(record: RequestRecord): Promise<Claimed | Held> {
     const decided = Date.parse(record.decision?.at ?? record.created_at);
     const budget = this.#patience(Math.max(0, Date.parse(record.claim_by ?? "") - decided) || 0);
@@ -263,7 +263,7 @@ export class Holding {
     }
   }
 
-  /** Claimed, and not run: said so, so that nobody waits for the report. */
+  /** Reports a call that was claimed and not run, so that its outcome is known. */
   async #unfit(record: RequestRecord, permit: string | undefined, reason: string): Promise<Held> {
     if (permit !== undefined) {
       await this.#client
@@ -280,7 +280,7 @@ export class Holding {
     return this.#held("unreachable", { record, reason: (error as Error).message });
   }
 
-  /** The caller is gone: take the request back, for a moment and as well as it goes. */
+  /** Cancels the request of a caller that is gone, as far as possible in a short time. */
   async #farewell(asked: Promise<RequestRecord> | undefined): Promise<void> {
     if (!asked) return;
     const { signal } = this.#given;
@@ -307,7 +307,7 @@ export class Holding {
 
   #held(status: Status, parts: Omit<HeldParts, "status" | "tool">): Held {
     const { report } = this.#options;
-    return new Held(this.#client, { status, tool: this.#asking.label, report, ...parts });
+    return new Held(this.#client, { status, tool: this.#prepared.label, report, ...parts });
   }
 }
 

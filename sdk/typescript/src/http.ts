@@ -9,7 +9,7 @@ import { readAnswer } from "./strict.js";
 import type { RequestRecord } from "./wire.js";
 
 /** One call, ready to be sent any number of times: it is a read, or it carries an idempotency key. */
-export interface Outgoing {
+export interface OutgoingCall {
   method: "GET" | "POST" | "PUT";
   path: string;
   query?: { [name: string]: string | undefined };
@@ -21,18 +21,18 @@ export interface Outgoing {
   largest?: number;
 }
 
-export interface Sending {
+export interface SendOptions {
   signal?: AbortSignal;
   /** Milliseconds of outage to bear; the client's own unless given. */
   budget?: number;
 }
 
-/** An attempt that says nothing about the call: it may be sent again. */
-export class Again extends PlacetError {
-  override name = "Again";
+/** A failed attempt that did not decide the call: it may be sent again. */
+export class RetryableError extends PlacetError {
+  override name = "RetryableError";
   constructor(
     reason: string,
-    /** Milliseconds the server asks to be left alone. */
+    /** Milliseconds to wait, as the server asked (`Retry-After`). */
     readonly after = 0,
     /** What to throw when the budget is spent and this was the last attempt. */
     readonly last?: PlacetError,
@@ -44,7 +44,7 @@ export class Again extends PlacetError {
 /** Milliseconds an attempt gets, however little of the budget is left. */
 const LEAST = 500;
 
-export interface Settings {
+export interface HttpSettings {
   url: string;
   token: string;
   fetch: typeof globalThis.fetch;
@@ -53,18 +53,21 @@ export interface Settings {
 }
 
 export class Http {
-  /** What the server's clock said, and when that was here. */
+  /** The server's clock, and the local time at which it was read. */
   #clock: { server: number; here: number } | undefined;
 
-  constructor(readonly settings: Settings) {}
+  constructor(readonly settings: HttpSettings) {}
 
-  /** Milliseconds by the server's clock, to a second; by ours as long as the server has not said. */
+  /** Milliseconds by the server's clock, to a second; by the local clock until the server has answered. */
   now(): number {
     return this.#clock ? this.#clock.server + performance.now() - this.#clock.here : Date.now();
   }
 
-  /** Sends until it is answered or the budget is spent. What comes back is JSON of ours. */
-  async send<T>(call: Outgoing, { signal, budget = this.settings.outageBudget }: Sending = {}): Promise<T> {
+  /** Sends until the call is answered or the budget is spent. Returns the server's JSON. */
+  async send<T>(
+    call: OutgoingCall,
+    { signal, budget = this.settings.outageBudget }: SendOptions = {},
+  ): Promise<T> {
     const outage = new Outage();
     let within: number | undefined;
     for (;;) {
@@ -72,8 +75,8 @@ export class Http {
       try {
         return await this.attempt<T>(call, signal, within);
       } catch (failure) {
-        if (!(failure instanceof Again)) throw failure;
-        // Counted from where the attempt began, without what the server was asked to hold it.
+        if (!(failure instanceof RetryableError)) throw failure;
+        // Counted from the start of the attempt, without the time that the server was asked to hold it.
         outage.since(Math.min(performance.now(), began + (call.wait ?? 0)));
         const pause = outage.pause(budget, failure.after);
         if (pause === undefined) throw this.spent(failure);
@@ -84,13 +87,13 @@ export class Http {
   }
 
   /** The error for a budget that is spent. */
-  spent(failure: Again): PlacetError {
+  spent(failure: RetryableError): PlacetError {
     if (failure.last) return failure.last;
     return new Unreachable(`Placet at ${this.settings.url} cannot be reached: ${failure.message}`);
   }
 
-  /** One attempt: an answer, `Again`, or an error that trying again does not help. */
-  async attempt<T>(call: Outgoing, signal?: AbortSignal, within?: number): Promise<T> {
+  /** One attempt: an answer, `RetryableError`, or an error that trying again does not help. */
+  async attempt<T>(call: OutgoingCall, signal?: AbortSignal, within?: number): Promise<T> {
     const answer = await this.#exchange(call, signal, within);
     const kind = answer.type.split(";")[0]?.trim() ?? "";
     let body: unknown;
@@ -109,11 +112,11 @@ export class Http {
     throw this.#refusal(call, answer, body, kind);
   }
 
-  async #exchange(call: Outgoing, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY) {
+  async #exchange(call: OutgoingCall, signal: AbortSignal | undefined, most = Number.POSITIVE_INFINITY) {
     const within = Math.min(this.settings.timeout + (call.wait ?? 0), most);
     const { controller, done } = linked(signal, within);
     try {
-      // A `fetch` of somebody else may not listen to the signal.
+      // A custom `fetch` may ignore the signal.
       return await orAborted(this.#answer(call, controller.signal), controller.signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
@@ -121,19 +124,20 @@ export class Http {
         controller.abort();
         throw error;
       }
-      if (controller.signal.aborted) throw new Again(`no whole answer within ${Math.round(within)} ms`);
-      throw new Again(reason(error));
+      if (controller.signal.aborted)
+        throw new RetryableError(`no whole answer within ${Math.round(within)} ms`);
+      throw new RetryableError(reason(error));
     } finally {
       done();
     }
   }
 
-  async #answer(call: Outgoing, signal: AbortSignal): Promise<Answer> {
+  async #answer(call: OutgoingCall, signal: AbortSignal): Promise<HttpAnswer> {
     const response = await this.settings.fetch(this.address(call), {
       method: call.method,
       headers: this.headers(call),
       body: call.body === undefined ? null : JSON.stringify(call.body),
-      // A redirect would carry the arguments, and perhaps the key, to somebody else.
+      // A redirect could carry the arguments, and perhaps the key, to another server.
       redirect: "manual",
       signal,
     });
@@ -144,7 +148,7 @@ export class Http {
     return { status, bytes, type: headers.get("content-type") ?? "", after: headers.get("retry-after") };
   }
 
-  address(call: Outgoing): string {
+  address(call: OutgoingCall): string {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) query.set(name, value);
@@ -154,7 +158,7 @@ export class Http {
     return `${this.settings.url}${call.path}${text === "" ? "" : `?${text}`}`;
   }
 
-  headers(call: Outgoing): Headers {
+  headers(call: OutgoingCall): Headers {
     const headers = new Headers({
       authorization: `Bearer ${this.settings.token}`,
       accept: "application/json",
@@ -166,7 +170,7 @@ export class Http {
     return headers;
   }
 
-  #refusal(call: Outgoing, answer: Answer, body: unknown, kind: string): PlacetError {
+  #refusal(call: OutgoingCall, answer: HttpAnswer, body: unknown, kind: string): PlacetError {
     const { status } = answer;
     const document = body as
       | { code?: unknown; detail?: unknown; pointer?: unknown; record?: unknown }
@@ -174,7 +178,8 @@ export class Http {
     const after = retryAfter(answer.after);
     const transient = status >= 500 || status === 408 || status === 429;
     if (kind !== "application/problem+json" || typeof document?.code !== "string") {
-      if (transient) return new Again(`it answered ${status} ${kind || "without a content type"}`, after);
+      if (transient)
+        return new RetryableError(`it answered ${status} ${kind || "without a content type"}`, after);
       return this.#foreign(call, answer, kind || "no content type");
     }
     const detail = typeof document.detail === "string" ? document.detail : document.code;
@@ -186,8 +191,9 @@ export class Http {
       isRecord(document.record) ? located(document.record as RequestRecord, this.settings.url) : undefined,
       after,
     );
-    // Too many of one's own requests is not an outage: whoever waits it out in vain is told what it was.
-    if (transient) return new Again(detail, after, document.code === "pending_cap" ? problem : undefined);
+    // The pending cap is not an outage, so the last attempt throws the problem itself.
+    if (transient)
+      return new RetryableError(detail, after, document.code === "pending_cap" ? problem : undefined);
     if (status === 401) {
       return new ConfigError(
         `${this.settings.url} does not accept the key: ${detail}. Set PLACET_TOKEN to a key made with \`placet key new\`.`,
@@ -196,8 +202,8 @@ export class Http {
     return problem;
   }
 
-  /** An answer that no Placet gives. A proxy may be starting up behind it, so 2xx and 3xx are tried again first. */
-  #foreign(call: Outgoing, answer: Answer, what: string): PlacetError {
+  /** An answer that is not from Placet. A proxy may be starting up, so 2xx and 3xx are retried first. */
+  #foreign(call: OutgoingCall, answer: HttpAnswer, what: string): PlacetError {
     const shown = new TextDecoder().decode(answer.bytes.slice(0, 60)).replaceAll(/\s+/g, " ").trim();
     const error = new ProtocolError(
       `${this.settings.url}${call.path} is not a Placet server of this version: it answered ${answer.status} (${what})` +
@@ -205,11 +211,11 @@ export class Http {
     );
     if (answer.status >= 400 && answer.status < 500) return error;
     error.outage = true;
-    return new Again(error.message, 0, error);
+    return new RetryableError(error.message, 0, error);
   }
 }
 
-interface Answer {
+interface HttpAnswer {
   status: number;
   bytes: Uint8Array;
   type: string;

@@ -11,7 +11,7 @@ const EXPONENT = 1e21;
 
 /** Throws `NotJson` with the place, unless the value is JSON that every reader reads alike. Nothing is converted. */
 export function checkJson(value: unknown): asserts value is Json {
-  const walk = new Walk();
+  const walk = new JsonWalk();
   walk.check(value, "", 0);
   if (walk.nodes > NODES) throw new NotJson("", `more than ${NODES} values`, "too_many_nodes");
   if (walk.atMost > BYTES && new TextEncoder().encode(write(value as Json)).length > BYTES) {
@@ -29,7 +29,7 @@ export function checkArguments(value: unknown): asserts value is JsonObject {
 
 /** The RFC 8785 form: names sorted by UTF-16 code units, numbers as ECMAScript writes them, no spaces. Of any size. */
 export function canonical(value: unknown): string {
-  new Walk().check(value, "", 0);
+  new JsonWalk().check(value, "", 0);
   return write(value as Json);
 }
 
@@ -38,7 +38,7 @@ export function copied<T extends Json>(value: T): T {
   return JSON.parse(write(value)) as T;
 }
 
-class Walk {
+class JsonWalk {
   nodes = 0;
   /** Bytes of the text, at most. */
   atMost = 0;
@@ -61,7 +61,7 @@ class Walk {
         throw new NotJson(path, `${named(value)} is not JSON${advice(value)}`);
     }
     if (value === null) return;
-    // Also what ends the walk through a cycle.
+    // This also ends the walk through a cycle.
     if (depth >= DEPTH) {
       throw new NotJson(
         path.slice(0, 80),
@@ -78,7 +78,7 @@ class Walk {
 
   #object(value: object, path: string, depth: number): void {
     const shape = Object.getPrototypeOf(value);
-    // A plain object of another realm has a prototype of its own, which has none.
+    // A plain object of another realm has another prototype, whose own prototype is null.
     if (shape !== Object.prototype && shape !== null && Object.getPrototypeOf(shape) !== null) {
       throw new NotJson(path, `${named(value)} is not JSON${advice(value)}`);
     }

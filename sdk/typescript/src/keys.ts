@@ -1,6 +1,6 @@
 /**
  * Idempotency keys. A strong key names one call for sure; a weak key names it well enough for a restarted process
- * to find its own open request again. The server matches strong first, then weak among requests nobody claimed.
+ * to find its own open request again. The server matches strong first, then weak among requests that were not claimed.
  */
 import { hex, sha256 } from "./digest.js";
 import { canonical } from "./json.js";
@@ -11,7 +11,7 @@ export interface Keys {
   weak?: string;
 }
 
-/** Whose call it is: two users may have sessions of one name. */
+/** The owner of a call, because two users may have sessions of one name. */
 export interface Whose {
   app?: string;
   tenant?: string;

@@ -1,4 +1,4 @@
-/** Tells the program, and the person in front of it, that a call waits. Whatever a listener does changes nothing. */
+/** Tells the program, and the person at its terminal, that a call waits. A listener cannot change the outcome. */
 import { env, host } from "./runtime.js";
 import type { RequestRecord } from "./wire.js";
 
@@ -18,13 +18,13 @@ export interface Waiting {
   request: string;
 }
 
-/** Told of a call that waits. What it returns, throws or rejects with is not looked at. */
+/** Called for each call that waits. Its result and its errors are ignored. */
 export type OnWaiting = (waiting: Waiting) => unknown;
 
-/** How many requests are remembered as told, where one is asked about again and again. */
+/** How many requests are remembered, so that each is reported once. */
 const REMEMBERED = 10_000;
 
-/** Tells of waiting calls: a callback, a line on a terminal, or nothing. */
+/** Reports waiting calls to a callback, to the terminal, or not at all. */
 export class Notices {
   readonly #told = new Set<string>();
 
@@ -34,7 +34,7 @@ export class Notices {
     private readonly now: () => number,
   ) {}
 
-  /** Says once more what has happened to a call that waits. */
+  /** Reports a waiting call, and changes while it waits. */
   tell(own: OnWaiting | null | undefined, tool: string, record: RequestRecord, why: Waiting["why"]): void {
     const listener = own === undefined ? this.fallback : own;
     if (listener === null) return;
@@ -55,7 +55,7 @@ export class Notices {
     }
   }
 
-  /** The same for calls that do not wait here, and are asked about again: each request once. */
+  /** The same for calls that do not wait here: each request is reported once. */
   once(own: OnWaiting | null | undefined, tool: string, record: RequestRecord): void {
     if (record.state !== "pending" || this.#told.has(record.id)) return;
     this.#told.add(record.id);
@@ -98,7 +98,7 @@ function spoken(ms: number): string {
     .join(" ");
 }
 
-/** The address of a request's page, whole. The server says where it is below its own address. */
+/** The whole address of a request's page. The server gives its path. */
 export function located<R extends RequestRecord>(record: R, base: string): R {
   const page = typeof record.url === "string" ? record.url : "";
   const whole = /^https?:\/\//.test(page)

@@ -1,11 +1,11 @@
-/** Options that are checked when they are given: a misspelt one must not be one that does nothing. */
+/** Checks options when they are given, so that a misspelt option is an error. */
 import { ConfigError } from "./errors.js";
 import type { DecisionWord, Risk } from "./wire.js";
 
 /** The names of an interface, which the compiler keeps complete. */
 export type Names<T> = Record<keyof Required<T>, true>;
 
-/** Refuses an option that `names` does not have, and names the nearest that it has. */
+/** Refuses unknown options and suggests the nearest names. */
 export function checkOptions(what: string, given: unknown, names: Record<string, true>): void {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new ConfigError(`${what} takes an object with options, not ${shown(given)}`);
@@ -45,7 +45,7 @@ export const OUTAGES = ["deny", "raise", "pause"] as const;
 export const REPORTS = ["wait", "background"] as const;
 export const REFUSALS = ["return", "raise"] as const;
 
-/** What a request can say, where it is said before there is a request. Functions are asked later. */
+/** Checks the fields of a request when they are configured. Functions are called later. */
 export function checkRequestWords(given: { risk?: unknown; allowed?: unknown }): void {
   const { risk, allowed } = given;
   if (typeof risk !== "function") checkWord("risk", risk, RISKS);
@@ -61,7 +61,7 @@ export function meant(name: string, candidates: readonly string[]): string {
   return near.length === 0 ? "" : ` (did you mean ${near.join(" or ")}?)`;
 }
 
-/** At most three names that somebody may have meant, the nearest first. */
+/** At most three similar names, the nearest first. */
 export function nearest(name: string, candidates: readonly string[]): string[] {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const wanted = plain(name);

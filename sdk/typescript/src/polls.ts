@@ -1,5 +1,5 @@
-/** Long polls in place of a stream: a bounded number at a time, everybody in turn. */
-import { Again } from "./http.js";
+/** Long polls in place of a stream: a bounded number at a time, in turn. */
+import { RetryableError } from "./http.js";
 import { sleep } from "./retry.js";
 
 /** How many reads or long polls one client has open at a time. */
@@ -7,7 +7,7 @@ export const AT_ONCE = 16;
 /** One long poll: shorter than what proxies cut off, long enough to cost nothing. */
 const POLL = 25_000;
 
-/** Who waits, and how to look at one of them. `look` throws `Again` when it may be tried again, and nothing else. */
+/** The waiting ids, and how to read one. `look` throws nothing but `RetryableError`. */
 export interface Waiters {
   ids(): IterableIterator<string>;
   count(): number;
@@ -15,7 +15,7 @@ export interface Waiters {
 }
 
 export class Polls {
-  /** The looks that are open, by id. */
+  /** The open reads, by id. */
   #open = new Map<string, AbortController>();
   /** When each id had its last turn. */
   #turns = new Map<string, number>();
@@ -27,12 +27,12 @@ export class Polls {
   constructor(private readonly waiters: Waiters) {}
 
   /** Goes on for `ms`, or until nobody waits; ends with the first failure that may pass, if there is one. */
-  async run(ms: number, signal: AbortSignal): Promise<Again | undefined> {
+  async run(ms: number, signal: AbortSignal): Promise<RetryableError | undefined> {
     const over = new AbortController();
     const stop = () => over.abort();
     signal.addEventListener("abort", stop, { once: true });
     const timer = setTimeout(stop, ms);
-    let failure: Again | undefined;
+    let failure: RetryableError | undefined;
     await new Promise<void>((done) => {
       const begin = () => {
         while (!over.signal.aborted && this.#open.size < AT_ONCE) {
@@ -86,7 +86,7 @@ export class Polls {
     return next;
   }
 
-  async #look(id: string, over: AbortController): Promise<Again | undefined> {
+  async #look(id: string, over: AbortController): Promise<RetryableError | undefined> {
     const look = new AbortController();
     this.#open.set(id, look);
     this.#turn += 1;
@@ -108,7 +108,7 @@ export class Polls {
         this.#long = false;
         return undefined;
       }
-      return error instanceof Again ? error : new Again(String(error));
+      return error instanceof RetryableError ? error : new RetryableError(String(error));
     } finally {
       this.#open.delete(id);
     }

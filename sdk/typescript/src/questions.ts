@@ -1,5 +1,5 @@
 /** What an agent can ask besides running a tool: yes or no, a question, a plan. */
-import type { Asking } from "./call.js";
+import type { PreparedRequest } from "./call.js";
 import type { Placet } from "./client.js";
 import { type Duration, milliseconds, written } from "./duration.js";
 import { checkJson, copied } from "./json.js";
@@ -50,7 +50,7 @@ export function confirmation(
   around: Session | undefined,
   message: string,
   more: Confirmation,
-): Asking {
+): PreparedRequest {
   const own = {
     message,
     details: more.details,
@@ -60,7 +60,12 @@ export function confirmation(
   return question(client, around, more, { kind: "confirmation", ...own });
 }
 
-export function input(client: Placet, around: Session | undefined, text: string, more: Asked): Asking {
+export function input(
+  client: Placet,
+  around: Session | undefined,
+  text: string,
+  more: Asked,
+): PreparedRequest {
   const { type = "text", options, min, max, required, default: suggestion } = more;
   const own = { question: text, input: { type, options, min, max }, required, default: suggestion };
   return question(client, around, more, { kind: "input", ...own });
@@ -72,7 +77,7 @@ export function plan(
   title: string,
   steps: readonly Step[],
   more: Plan,
-): Asking {
+): PreparedRequest {
   const own = {
     title,
     steps: [...steps],
@@ -87,7 +92,7 @@ function question(
   around: Session | undefined,
   asked: Question,
   own: Omit<CreateBody, "session">,
-): Asking {
+): PreparedRequest {
   if (asked.keys !== undefined) checkOptions("keys", asked.keys, KEYS);
   checkRequestWords({ risk: asked.risk });
   const context = { ...around?.context(), ...asked.context };
@@ -111,7 +116,7 @@ function question(
   };
 }
 
-/** Without what was left out, one level deep: options that nobody gave are not on the wire. */
+/** Removes undefined fields, one level deep, so that only given options are sent. */
 function given(value: object): unknown {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(

@@ -1,9 +1,9 @@
-/** Reports that are on their way while their callers have gone on. */
+/** Reports that are sent in the background. */
 
 /** Whether a caller waits until the outcome is on record, or goes on while the report is sent. */
 export type ReportMode = "wait" | "background";
 
-/** How many may be on their way before callers wait after all: an outage must not fill the memory. */
+/** How many may be pending before callers wait, so that an outage does not fill the memory. */
 const MOST = 64;
 
 export class Reports {
@@ -19,12 +19,12 @@ export class Reports {
     if (this.#open.size > MOST) await sent;
   }
 
-  /** When to send one: in the background the caller goes first. */
+  /** When to send a report: in the background, after the caller has continued. */
   async turn(mode: ReportMode = this.usual): Promise<void> {
     if (mode === "background") await new Promise((done) => setTimeout(done));
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no report is pending. */
   async flush(): Promise<void> {
     while (this.#open.size > 0) await Promise.all(this.#open);
   }

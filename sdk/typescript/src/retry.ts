@@ -1,14 +1,14 @@
-/** How long to pause between attempts: doubling, capped, with jitter so that many clients do not come back at once. */
+/** Pauses between attempts: exponential backoff with a cap and jitter. */
 
 const FIRST = 100;
 const LONGEST = 5_000;
 
-/** One outage, from its first failure on. Counted by a clock that cannot be set. */
+/** One outage, from its first failure on, by a monotonic clock. */
 export class Outage {
   #began: number | undefined;
   #attempts = 0;
 
-  /** The server answered: whatever was before is over. */
+  /** The server answered, so the outage is over. */
   over(): void {
     this.#began = undefined;
     this.#attempts = 0;
@@ -19,12 +19,12 @@ export class Outage {
     return this.#began === undefined ? 0 : now - this.#began;
   }
 
-  /** It began then, unless it is known to have begun before. */
+  /** Sets the beginning, unless an earlier one is known. */
   since(moment: number): void {
     this.#began ??= moment;
   }
 
-  /** One more failure: milliseconds to pause, or nothing when the budget is spent. */
+  /** Counts one more failure; returns the milliseconds to pause, or nothing if the budget is spent. */
   pause(budget: number, asked = 0, now = performance.now()): number | undefined {
     this.#began ??= now;
     const doubled = Math.min(FIRST * 2 ** this.#attempts, LONGEST);

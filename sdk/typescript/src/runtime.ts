@@ -1,4 +1,4 @@
-/** What a runtime may have: asked for at run time and never imported, so that browsers load the same files. */
+/** Optional parts of a runtime. They are looked up at run time and not imported, so that browsers load the same files. */
 
 interface Process {
   env?: { [name: string]: string | undefined };

@@ -53,7 +53,7 @@ function look(
   }
   if (Array.isArray(schema.oneOf)) {
     const fit = schema.oneOf.filter((each) => !below(each, value, at));
-    // Two that fit are one too many only if nothing was left out in looking at them.
+    // Two matches of `oneOf` are an error only if both were checked completely.
     if (fit.length === 0 || (fit.length > 1 && fit.every((each) => whole(each, root, depth)))) {
       return says("must fit exactly one of the forms that are allowed");
     }
@@ -69,10 +69,10 @@ function look(
   return undefined;
 }
 
-type Says = (what: string) => string;
-type Below = (inner: Json | undefined, of: Json, place: string) => string | undefined;
+type Describe = (what: string) => string;
+type InnerCheck = (inner: Json | undefined, of: Json, place: string) => string | undefined;
 
-function number(schema: JsonObject, value: number, says: Says): string | undefined {
+function number(schema: JsonObject, value: number, says: Describe): string | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   if (typeof minimum === "number" && value < minimum) return says(`must be at least ${minimum}`);
   if (typeof maximum === "number" && value > maximum) return says(`must be at most ${maximum}`);
@@ -86,7 +86,7 @@ function number(schema: JsonObject, value: number, says: Says): string | undefin
   return undefined;
 }
 
-function text(schema: JsonObject, value: string, says: Says): string | undefined {
+function text(schema: JsonObject, value: string, says: Describe): string | undefined {
   const length = [...value].length;
   if (typeof schema.minLength === "number" && length < schema.minLength)
     return says(`must have at least ${schema.minLength} characters`);
@@ -95,7 +95,13 @@ function text(schema: JsonObject, value: string, says: Says): string | undefined
   return undefined;
 }
 
-function list(schema: JsonObject, value: Json[], at: string, says: Says, below: Below): string | undefined {
+function list(
+  schema: JsonObject,
+  value: Json[],
+  at: string,
+  says: Describe,
+  below: InnerCheck,
+): string | undefined {
   if (typeof schema.minItems === "number" && value.length < schema.minItems)
     return says(`must have at least ${schema.minItems} items`);
   if (typeof schema.maxItems === "number" && value.length > schema.maxItems)
@@ -116,8 +122,8 @@ function object(
   schema: JsonObject,
   value: JsonObject,
   at: string,
-  says: Says,
-  below: Below,
+  says: Describe,
+  below: InnerCheck,
 ): string | undefined {
   const properties = isObject(schema.properties) ? schema.properties : {};
   for (const name of Array.isArray(schema.required) ? schema.required : []) {

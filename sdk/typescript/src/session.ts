@@ -1,4 +1,4 @@
-/** Whose calls these are. A session gives its name, the parts of keys and a client to everything inside it. */
+/** Sessions. A session gives its name, the parts of keys and a client to every call inside it. */
 
 import type { Placet } from "./client.js";
 import { ConfigError } from "./errors.js";
@@ -91,7 +91,7 @@ export class Session implements SessionParts {
   /** @internal The parts of keys that say whose call it is, and in which turn. */
   parts(): keys.Whose & { turn?: string; agent?: string } {
     const { app, tenant, user, agent } = this;
-    // Two messages of one session that are worked on at once are two, although neither names its turn.
+    // Two messages of one session at the same time get different turns, although neither names one.
     const turn = this.#number > 0 ? `${this.turn ?? ""}+${this.#number}` : this.turn;
     return { app, tenant, user, session: this.id, turn, agent };
   }
@@ -101,7 +101,7 @@ export class Session implements SessionParts {
     return canonical([app, tenant, user, id, turn]);
   }
 
-  /** What the reviewer is told about where a call comes from. */
+  /** The context of a call that a reviewer sees. */
   context(): JsonObject {
     const { app, agent, user, tenant, turn, invocation, lineage } = this;
     return {
@@ -116,7 +116,7 @@ export class Session implements SessionParts {
   }
 }
 
-/** Which sessions of one name run now, each with a number of its own. */
+/** Numbers of the sessions of one name that run now. */
 const running = new Map<string, Set<number>>();
 
 function take(whose: string): number {
@@ -157,7 +157,7 @@ export function session<T>(parts: SessionParts | string, fn: () => T): T {
  * user.
  */
 export function inSessionOf<T>(record: RequestRecord | undefined, client: Placet, fn: () => T): T {
-  // Where sessions cannot be around a call, the request was made without one.
+  // Without async context, the request was made without a session.
   if (!local() || !record?.session) return fn();
   const context = record.context ?? {};
   const text = (name: string) => (typeof context[name] === "string" ? context[name] : undefined);
@@ -175,15 +175,15 @@ export function currentSession(): Session | undefined {
   return local()?.getStore();
 }
 
-interface Local {
+interface ContextStorage {
   run<T>(value: Session, fn: () => T): T;
   getStore(): Session | undefined;
 }
-let found: Local | undefined | null = null;
+let found: ContextStorage | undefined | null = null;
 
-function local(): Local | undefined {
+function local(): ContextStorage | undefined {
   if (found !== null) return found;
-  const hooks = builtin<{ AsyncLocalStorage: new () => Local }>("node:async_hooks");
+  const hooks = builtin<{ AsyncLocalStorage: new () => ContextStorage }>("node:async_hooks");
   found = hooks ? new hooks.AsyncLocalStorage() : undefined;
   return found;
 }

@@ -9,7 +9,7 @@ export interface SseEvent {
 /** One event may carry a record, which has a bound; anything longer is not ours. */
 const LONGEST = 4 * 1024 * 1024;
 
-/** Feeds on text in any pieces. An event without data (a heartbeat) is returned too: its id matters. */
+/** Takes text in any pieces. An event without data (a heartbeat) is returned too, because of its id. */
 export class SseParser {
   #rest = "";
   #lines: string[] = [];

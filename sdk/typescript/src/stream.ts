@@ -1,7 +1,7 @@
-/** The stream of changes, by fetch: it carries the key in a header, which EventSource cannot. */
+/** The stream of changes, by fetch, because EventSource cannot send the key in a header. */
 import { ANSWER, bytesOf } from "./body.js";
 import { ConfigError, type PlacetError, Problem, ProtocolError } from "./errors.js";
-import { Again, type Http } from "./http.js";
+import { type Http, RetryableError } from "./http.js";
 import { type SseEvent, SseParser } from "./sse.js";
 
 /** The server sends something every 10 s. A stream that is silent for this long is dead. */
@@ -39,19 +39,20 @@ export async function listen(
     let opened = false;
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) throw new Again("the stream ended");
+      if (done) throw new RetryableError("the stream ended");
       clearTimeout(silence);
       silence = setTimeout(stop, SILENCE);
-      // The server speaks first. Headers alone may come from a proxy that keeps the rest to itself.
+      // Wait for the first bytes: headers alone may come from a proxy that buffers the rest.
       if (!opened) open();
       opened = true;
       for (const event of parser.push(decoder.decode(value, { stream: true }))) heard(event);
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof Again || error instanceof ConfigError || error instanceof ProtocolError) throw error;
+    if (error instanceof RetryableError || error instanceof ConfigError || error instanceof ProtocolError)
+      throw error;
     if (error instanceof Problem) throw error;
-    throw new Again(error instanceof Error ? error.message : String(error));
+    throw new RetryableError(error instanceof Error ? error.message : String(error));
   } finally {
     clearTimeout(silence);
     signal.removeEventListener("abort", stop);
@@ -63,5 +64,5 @@ async function refusal(http: Http, response: Response, type: string): Promise<Pl
   const text = new TextDecoder().decode(await bytesOf(response, ANSWER).catch(() => new Uint8Array()));
   if (response.status === 401)
     return new ConfigError(`${http.settings.url} does not accept the key, or not any more`);
-  return new Again(`the stream answered ${response.status} ${type} ${text.slice(0, 60)}`);
+  return new RetryableError(`the stream answered ${response.status} ${type} ${text.slice(0, 60)}`);
 }

@@ -19,7 +19,7 @@ export function readJson(source: string | Uint8Array): Json {
   return new Reader(decoded(source, BYTES), USUAL).document();
 }
 
-/** An answer of the server, which is larger than what it takes: arguments stand a few levels deep in it. */
+/** An answer of the server. Its bounds are larger, because arguments are nested in it. */
 export function readAnswer(source: string | Uint8Array, bytes: number): Json {
   return new Reader(decoded(source, bytes), { bytes, depth: DEPTH + 8, nodes: bytes }).document();
 }
@@ -47,7 +47,7 @@ const mark = () =>
 
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
-/** Text without escapes, as far as it goes. What JSON forbids in text is left out of it. */
+/** Text up to an escape, or to a character that JSON forbids. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const ESCAPE = /\\(?:(["\\/bfnrt])|u([0-9a-fA-F]{4}))/y;
@@ -83,7 +83,7 @@ class Reader {
     return found;
   }
 
-  /** What stands here is not JSON; or nothing stands here any more. */
+  /** The error for text that is not JSON, or that ends too early. */
   #wrong(path: string, wanted: string): NotJson {
     if (this.#at >= this.text.length)
       return new NotJson(path, `the JSON ends where ${wanted} is expected`, "truncated");
@@ -168,7 +168,7 @@ class Reader {
     return read;
   }
 
-  /** A backslash that begins nothing: cut off, or no escape of JSON. */
+  /** The error for a backslash that begins no escape of JSON. */
   #escape(path: string): NotJson {
     const rest = this.text.slice(this.#at);
     if (/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(rest)) this.#at = this.text.length;
@@ -200,7 +200,7 @@ class Reader {
       this.#at += 1;
       this.#skip();
       members.set(key, this.#value(place, depth + 1));
-      // `fromEntries` defines, where an assignment to `__proto__` would do something else.
+      // `fromEntries` defines properties; an assignment to `__proto__` would set the prototype.
       if (this.#closes("}")) return Object.fromEntries(members);
       this.#comma(path, "a comma or }");
     }

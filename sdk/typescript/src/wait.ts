@@ -1,10 +1,10 @@
 /**
  * Waiting for people. All waiting calls of a client share one stream; without a stream a bounded number of long
- * polls takes turns, and where those are cut off, plain reads with jitter. A dropped wait is never a decision.
+ * polls takes turns, and if those are cut off, plain reads with jitter. A dropped wait is not a decision.
  */
 import { isRecord, ofRequest } from "./answer.js";
 import { ANSWER } from "./body.js";
-import { Again, type Http } from "./http.js";
+import { type Http, RetryableError } from "./http.js";
 import { located } from "./notice.js";
 import { AT_ONCE, Polls } from "./polls.js";
 import { Outage, sleep } from "./retry.js";
@@ -22,15 +22,15 @@ const LINGER = 500;
 
 interface Waiter {
   id: string;
-  /** The newest version seen, so that an older answer never wins. */
+  /** The newest version seen, so that an older answer is ignored. */
   version: number;
   done: (record: RequestRecord) => void;
   failed: (error: unknown) => void;
-  /** Milliseconds of outage this one bears, when that is not the client's own budget. */
+  /** Outage budget of this wait in milliseconds, if it is not the client's. */
   budget: number | undefined;
-  /** Told when the server is away, and when it is back. */
+  /** Called when the server is away, and when it is back. */
   told: ((why: "outage" | "back") => void) | undefined;
-  /** Whether it was told that the server is away. */
+  /** Whether the listener was called for this outage. */
   away: boolean;
 }
 
@@ -42,7 +42,7 @@ export class WaitingRoom {
   #failures = 0;
   #outage = new Outage();
   #linger: ReturnType<typeof setTimeout> | undefined;
-  /** Those whose turn to be read has not come. */
+  /** Ids that wait for their turn to be read. */
   #reads = new Set<Waiter>();
   #reading = 0;
   #polls = new Polls({
@@ -99,7 +99,7 @@ export class WaitingRoom {
     if (same) same.add(waiter);
     else this.#waiters.set(waiter.id, new Set([waiter]));
     this.#polls.entered();
-    // It may have been decided before the stream knew that somebody waits for it.
+    // It may have been decided before the stream followed it.
     if (this.#connected) this.#read(waiter);
     if (!this.#stream) {
       this.#stream = new AbortController();
@@ -123,16 +123,16 @@ export class WaitingRoom {
   close(): void {
     clearTimeout(this.#linger);
     if (this.#waiters.size > 0) return;
-    this.#stream?.abort(new Again("nobody waits"));
+    this.#stream?.abort(new RetryableError("nobody waits"));
     this.#stream = undefined;
     this.#connected = false;
-    // Events were missed from here on: whoever comes next reads once, and needs no history.
+    // Events are missed from here on. The next waiter reads once and needs no history.
     this.#cursor = undefined;
     this.#outage.over();
     this.#failures = 0;
   }
 
-  /** Keeps a stream open, or something in its place, for as long as somebody waits. */
+  /** Keeps a stream open, or polls instead, while calls wait. */
   async #keep(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -146,7 +146,7 @@ export class WaitingRoom {
       } catch (error) {
         if (signal.aborted) return;
         this.#connected = false;
-        if (!(error instanceof Again)) {
+        if (!(error instanceof RetryableError)) {
           this.#fail(error);
           return this.close();
         }
@@ -173,7 +173,7 @@ export class WaitingRoom {
     try {
       record = (readAnswer(event.data, ANSWER) as unknown as StreamEvent | null)?.record;
     } catch {
-      // Whatever it was, it was not understood: it is read again.
+      // An event that is not understood: read the record.
     }
     if (isRecord(record)) this.#saw(located(record, this.http.settings.url));
     else this.#opened();
@@ -228,7 +228,7 @@ export class WaitingRoom {
         this.#saw(await this.#look(waiter.id));
         return;
       } catch (error) {
-        if (!(error instanceof Again)) return this.#end(waiter, error);
+        if (!(error instanceof RetryableError)) return this.#end(waiter, error);
         // A stream that is gone reads everything again when it is back.
         if (!this.#connected) return;
         await sleep(200 + Math.random() * 300);
@@ -236,14 +236,14 @@ export class WaitingRoom {
     }
   }
 
-  /** A turn of one id; only what may pass is thrown. */
+  /** One read of one id. Only errors that may pass are thrown. */
   async #poll(id: string, wait: number | undefined, signal: AbortSignal): Promise<void> {
     try {
       const record = await this.#look(id, wait, signal);
       this.#back();
       this.#saw(record);
     } catch (error) {
-      if (error instanceof Again || signal.aborted) throw error;
+      if (error instanceof RetryableError || signal.aborted) throw error;
       for (const waiter of [...(this.#waiters.get(id) ?? [])]) this.#end(waiter, error);
     }
   }
@@ -251,20 +251,20 @@ export class WaitingRoom {
   async #look(id: string, wait?: number, signal?: AbortSignal): Promise<RequestRecord> {
     const path = `/v1/requests/${encodeURIComponent(id)}`;
     const record = await this.http.attempt<RequestRecord>({ method: "GET", path, wait }, signal);
-    if (!isRecord(record)) throw new Again(`the answer about ${id} is not a request`);
+    if (!isRecord(record)) throw new RetryableError(`the answer about ${id} is not a request`);
     ofRequest(record, id);
     return record;
   }
 
-  /** Pauses after a failure. Those whose budget the outage has used up are told. */
-  async #pause(failure: Again, signal: AbortSignal): Promise<void> {
+  /** Pauses after a failure. Waits whose outage budget is spent are rejected. */
+  async #pause(failure: RetryableError, signal: AbortSignal): Promise<void> {
     const pause = this.#outage.pause(Number.POSITIVE_INFINITY, failure.after) as number;
     const lasts = this.#outage.lasted() + pause;
     this.#fail(
       this.http.spent(failure),
       (waiter) => lasts > (waiter.budget ?? this.http.settings.outageBudget),
     );
-    // One stream that ends is no outage: proxies cut them off.
+    // A single stream that ends is no outage, because proxies cut streams off.
     for (const waiter of this.#failures < PATIENCE ? [] : this.#all()) {
       if (!waiter.away) waiter.told?.("outage");
       waiter.away = true;

@@ -3,7 +3,7 @@ import type { components } from "./api.js";
 
 type Schemas = components["schemas"];
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -33,12 +33,12 @@ export type StepDecision = Omit<Schemas["StepDecision"], "arguments"> & { argume
 type Field<Name extends string, One = Schemas["Create"]> = One extends { [Key in Name]?: infer Value }
   ? Value
   : never;
-type Names<One> = One extends unknown ? keyof One & string : never;
-type Loose = "arguments" | "context" | "arguments_schema" | "default" | "steps";
+type FieldName<One> = One extends unknown ? keyof One & string : never;
+type LooseField = "arguments" | "context" | "arguments_schema" | "default" | "steps";
 
 /** The body of a create: the fields that all kinds have, and those of each. */
 export type CreateBody = { kind: Schemas["Kind"]; session: string } & {
-  [Name in Exclude<Names<Schemas["Create"]>, "kind" | "session" | Loose>]?: Field<Name>;
+  [Name in Exclude<FieldName<Schemas["Create"]>, "kind" | "session" | LooseField>]?: Field<Name>;
 } & {
   arguments?: JsonObject | null;
   context?: JsonObject | null;
@@ -47,7 +47,7 @@ export type CreateBody = { kind: Schemas["Kind"]; session: string } & {
   steps?: Step[] | null;
 };
 
-/** What a claim answers: run these arguments, then report with the permit. */
+/** The answer to a claim: run these arguments, then report with the permit. */
 export interface Claimed {
   permit: string;
   arguments: JsonObject;

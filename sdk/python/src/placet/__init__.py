@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# Nothing is imported before it is used: an agent that never asks pays nothing.
+# Modules are imported when they are used, so that `import placet` is cheap.
 _HOMES = {
     "aio": ("AsyncClient",),
     "blocking": ("Client",),

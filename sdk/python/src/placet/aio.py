@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import questions, reporting, wait
 from .background import Background
-from .base import CALLS, GONE, Base, Body, Unusable, checked_on_denied, checked_report, lost
+from .base import CALLS, GONE, Base, Body, UnusableBody, checked_on_denied, checked_report, lost
 from .blocking import Client
 from .core import hold, steps, wire
-from .core.effects import Effect, Flow, Pause, Send, Tell
+from .core.effects import Effect, Flow, Pause, Send, WaitNotice
 from .core.listen import Event, Listener
 from .core.retry import Outage
 from .core.sse import TooLong
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Line:
-    """What belongs to one event loop: its connections, and those who wait on it."""
+    """The connections and waiters of one event loop."""
 
     http: httpx.AsyncClient
     hub: wait.AsyncHub
@@ -116,15 +116,15 @@ class AsyncClient(Base):
                 return await self._send(line.http, effect)
         if isinstance(effect, Pause):
             return await asyncio.sleep(effect.seconds)
-        if isinstance(effect, Tell):
+        if isinstance(effect, WaitNotice):
             return self.tell(effect)
         return await line.hub.news(effect)
 
-    def tell(self, effect: Tell) -> None:
+    def tell(self, effect: WaitNotice) -> None:
         """Tells the program why a call waits. For adapters."""
         said = self.teller.tell(effect)
         if inspect.isawaitable(said):
-            # On its own: a call must not wait for a callback that takes long.
+            # In a task of its own, so that the call does not wait for a slow callback.
             task = asyncio.ensure_future(_told(said))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
@@ -143,11 +143,11 @@ class AsyncClient(Base):
                     async for piece in response.aiter_bytes():
                         body.add(piece)
                     return body.reply()
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, TimeoutError, Unusable) as error:
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, TimeoutError, UnusableBody) as error:
             return lost(error)
 
     async def _drive(self, flow: Flow[T]) -> T:
-        """Does what the flow asks for, until it is done."""
+        """Runs a flow: does what it asks for until it ends."""
         try:
             effect = next(flow)
             while True:
@@ -158,11 +158,11 @@ class AsyncClient(Base):
             flow.close()
 
     async def _shielded(self, flow: Flow[T]) -> T:
-        """Goes on to its end even if the caller is cancelled meanwhile."""
+        """Runs to its end even if the caller is cancelled."""
         return await asyncio.shield(asyncio.ensure_future(self._drive(flow)))
 
     async def _withdrawn(self, asked: hold.Ticket, flow: Flow[hold.Outcome], keep: bool = False) -> hold.Outcome:
-        """Drives a flow; if the caller is cancelled meanwhile, what it asked is withdrawn, unless it is to be kept."""
+        """Runs a flow. If the caller is cancelled, its request is withdrawn, unless it is to be kept."""
         try:
             return await self._drive(flow)
         except PlacetError:
@@ -171,7 +171,7 @@ class AsyncClient(Base):
             if asked.sent:
                 farewell = asyncio.ensure_future(self._drive(hold.abandon(asked, self.settings, keep)))
                 try:
-                    # Cancelled again meanwhile, it goes on by itself; what takes longer is given up.
+                    # If it is cancelled again, the withdrawal goes on by itself, within its time.
                     await asyncio.wait({farewell}, timeout=GONE)
                     farewell.cancel()
                 except asyncio.CancelledError:
@@ -179,7 +179,7 @@ class AsyncClient(Base):
             raise
 
     async def _told(self) -> None:
-        """Waits until the server knows what of the agent is seen: policy may ask for it."""
+        """Waits until the server has the coverage report, because policy may ask for it."""
         if (reports := reporting.under_way(self)) is not None:
             await asyncio.to_thread(reports.wait, self.timeout)
 
@@ -284,7 +284,7 @@ class AsyncClient(Base):
         cancel_label: str | None = None,
         **common: Unpack[QuestionOptions],
     ) -> AsyncHeld:
-        """Asks for a yes. True in a condition only when somebody said it."""
+        """Asks for a yes or no. True in a condition only if a person approved."""
         body = questions.confirmation(message, details, confirm_label, cancel_label, **common)
         return await self._ask(body, common)
 
@@ -340,13 +340,13 @@ class AsyncClient(Base):
         return await self._drive(steps.find_and_wait(id, self.settings, timeout, on_waiting))
 
     async def claim(self, id: str, claimant: str) -> Claim:
-        """Takes the permit. The same claimant gets the same one again; anybody else `Conflict`."""
+        """Claims the permit. The same claimant gets it again; others get `Conflict`."""
         return await self._drive(steps.claim(id, claimant, self.settings))
 
     async def report(
         self, id: str, permit: str, status: str, *, result_digest: str | None = None, note: str | None = None
     ) -> Record:
-        """Says what became of it: `succeeded` or `failed`."""
+        """Reports the outcome: `succeeded` or `failed`."""
         return await self._drive(self._about(id, wire.report(id, permit, status, result_digest, note)))
 
     async def cancel(self, id: str, reason: str | None = None) -> Record:
@@ -390,7 +390,7 @@ class AsyncClient(Base):
                             yield event
             except (wait.NoStream, TooLong) as error:
                 raise ProtocolError(f"there is no stream at {self.url}: {error}") from error
-            except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
+            except (httpx.HTTPError, httpx.StreamError, OSError, wait.ServerBusy):
                 pass
             await asyncio.sleep(pauses.pause() or 0.0)
 

@@ -26,7 +26,7 @@ CONTEXT_TYPES = frozenset(
 
 
 def check_json(value: Any, path: str = "") -> None:
-    """Raises `NotJson`, naming the place, unless every reader of JSON reads the same out of this value."""
+    """Raises `NotJson` with the place, unless every JSON parser reads the value alike."""
     _Check().value(value, path, 0)
 
 
@@ -85,12 +85,12 @@ class _Check:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Reads JSON as strictly as the server does. Raises `NotJson` for what two readers could read differently."""
+    """Reads JSON as strictly as the server does. Raises `NotJson` for text that parsers could read differently."""
     encoded = text.encode() if isinstance(text, str) else text
     if len(encoded) > BYTES:
         raise NotJson(f"more than {BYTES // 1024} KiB")
     try:
-        # Not left to `json`, which guesses UTF-16 and takes a byte-order mark.
+        # The `json` module would guess UTF-16 and accept a byte-order mark.
         found = json.loads(encoded.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise NotJson(f"not JSON: {error}") from error
@@ -128,7 +128,7 @@ def _instead(value: Any) -> str:
 
 
 class Signature:
-    """What a function takes, apart from what its framework hands it."""
+    """The parameters of a function, without those that its framework fills in."""
 
     def __init__(self, fn: Callable[..., Any], hidden: Iterable[str] = ()):
         self.name = getattr(fn, "__name__", type(fn).__name__)
@@ -233,7 +233,7 @@ def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(fn, include_extras=True)
     except Exception:
-        # A hint that cannot be resolved here (imported for type checking only) says nothing; the name still may.
+        # A hint that was imported for type checking only cannot be resolved; its name may still be known.
         return dict(getattr(fn, "__annotations__", {}))
 
 
@@ -260,7 +260,7 @@ _PLAIN = {
 
 
 def of_hint(hint: Any) -> dict[str, Any]:
-    """JSON Schema of one annotation; `{}` when it says nothing that JSON knows."""
+    """JSON Schema of one annotation; `{}` if JSON has no type for it."""
     if hint is None:
         return {"type": "null"}
     origin = typing.get_origin(hint)

@@ -1,4 +1,4 @@
-"""Reports that nobody waits for: one thread sends them in order, and what is left is sent when the program ends.
+"""Background reports: one thread sends them in order, and the rest when the program ends.
 
 With `report="background"` a call that policy allows costs one round trip. The price: a program that is killed right
 after a call leaves it `unknown`, and a person settles it. So it is not the default.
@@ -46,7 +46,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def put(self, report: Flow[Any], lost: Callable[[errors.PlacetError], None]) -> bool:
-        """Takes a report over; `lost` is told if it does not arrive. False when there are too many."""
+        """Queues a report; `lost` is called if it does not arrive. False if the queue is full."""
         if self._pid != os.getpid():
             self._begin()  # a forked child: what was left is its parent's to send
         with self._changed:
@@ -80,7 +80,7 @@ class Background:
                     self._changed.notify_all()
 
     def flush(self, within: float) -> bool:
-        """Waits until all of them are sent. What is not is told to `lost`, and given up."""
+        """Waits until all reports are sent. For those that cannot be sent, `lost` is called."""
         if self._pid != os.getpid():
             return True
         with self._changed:

@@ -1,4 +1,4 @@
-"""What both clients are made of: settings, checked once; httpx, told once; every call as a flow."""
+"""The common part of both clients: checked settings, the options of httpx, and every call as a flow."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from . import keys as _keys
 from . import questions
 from .background import REPORTS, Background
 from .core import hold, steps, wire
-from .core.effects import Flow, Lost, Reply, Send
+from .core.effects import Flow, NoAnswer, Reply, Send
 from .errors import ConfigError
 from .models import Call, Page, Record
-from .waiting import Callback, OnWaiting, Teller
+from .waiting import Callback, OnWaiting, WaitReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ default_transport: Callable[[str], Any] | None = None
 
 
 class Base:
-    """The part of a client that does nothing by itself."""
+    """The part of a client that does no input or output."""
 
     _transport_kind: str
 
@@ -74,7 +74,7 @@ class Base:
             raise ConfigError("verify: give the file of a CA, or an ssl.SSLContext; certificates are always checked")
         self.verify = verify
         self._tls: Any = None
-        self.teller = Teller(on_waiting)
+        self.teller = WaitReporter(on_waiting)
         self._twin: Any = None
         self._background: Background | None = None
         self.settings = steps.Settings(self.url, outage_budget, checked_on_outage(on_outage))
@@ -83,7 +83,7 @@ class Base:
         return f"{type(self).__name__}({self.url})"
 
     def _options(self) -> dict[str, Any]:
-        """What httpx is told."""
+        """The options of httpx."""
         import httpx
 
         host = urlsplit(self.url).hostname or ""
@@ -136,7 +136,7 @@ class Base:
             verify=self.verify,
             report="now" if self._background is None else "background",
         )  # type: ignore[call-arg]
-        # Both tell the same program of the same requests.
+        # Both clients share the notices, so that each request is reported once.
         made.teller = self.teller
         return made
 
@@ -249,7 +249,7 @@ def checked_on_denied(word: OnDenied) -> OnDenied:
 
 
 class Body:
-    """The body of an answer, piece by piece. `Unusable` when it is packed, or longer than any answer of the server."""
+    """Reads the body of an answer in pieces. Raises `UnusableBody` if it is compressed or too long."""
 
     def __init__(self, response: httpx.Response, call: Send, sent: float, within: float):
         self._response, self._largest, self._sent, self._until = response, call.largest, sent, sent + within
@@ -258,13 +258,13 @@ class Body:
         packed = response.headers.get("content-encoding", "identity").strip().lower()
         if packed not in {"", "identity"}:
             # A few kilobytes may unpack to gigabytes.
-            raise Unusable(f"it is packed ({packed[:40]}), and nobody asked for that")
+            raise UnusableBody(f"it is packed ({packed[:40]}), and nobody asked for that")
 
     def add(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self._largest:
-            raise Unusable(f"it is longer than {self._largest // (1024 * 1024)} MiB")
-        # Transports of somebody else know nothing of the deadline.
+            raise UnusableBody(f"it is longer than {self._largest // (1024 * 1024)} MiB")
+        # A custom transport does not know the deadline.
         if time.monotonic() > self._until:
             raise TimeoutError
         self._pieces.append(piece)
@@ -281,19 +281,19 @@ class Body:
         )
 
 
-class Unusable(Exception):
-    """An answer that cannot be read as one."""
+class UnusableBody(Exception):
+    """An answer whose body cannot be used."""
 
 
-def lost(error: Exception) -> Lost:
-    """The innermost cause says something: "connection refused" rather than "all attempts failed"."""
+def lost(error: Exception) -> NoAnswer:
+    """The innermost cause of an error: "connection refused" rather than "all attempts failed"."""
     import httpx
 
-    if isinstance(error, Unusable):
-        return Lost(str(error), final=True)
+    if isinstance(error, UnusableBody):
+        return NoAnswer(str(error), final=True)
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        return Lost("it did not answer in time")
+        return NoAnswer("it did not answer in time")
     cause: BaseException = error
     while cause.__cause__ or cause.__context__:
         cause = cause.__cause__ or cause.__context__  # type: ignore[assignment]
-    return Lost(str(cause) or str(error) or type(error).__name__)
+    return NoAnswer(str(cause) or str(error) or type(error).__name__)

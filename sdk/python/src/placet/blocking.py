@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import questions, reporting, wait
 from .background import Background
-from .base import GONE, Base, Body, Unusable, checked_on_denied, checked_report, lost
+from .base import GONE, Base, Body, UnusableBody, checked_on_denied, checked_report, lost
 from .core import hold, steps, wire
-from .core.effects import Effect, Flow, Pause, Send, Tell
+from .core.effects import Effect, Flow, Pause, Send, WaitNotice
 from .core.listen import Event, Listener
 from .core.retry import Outage
 from .core.sse import TooLong
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Line:
-    """What belongs to one process: its connections, and those who wait in it."""
+    """The connections and waiters of one process."""
 
     http: httpx.Client
     hub: wait.Hub
@@ -107,11 +107,11 @@ class Client(Base):
             return self._send(line.http, effect)
         if isinstance(effect, Pause):
             return time.sleep(effect.seconds)
-        if isinstance(effect, Tell):
+        if isinstance(effect, WaitNotice):
             return self.tell(effect)
         return line.hub.news(effect)
 
-    def tell(self, effect: Tell) -> None:
+    def tell(self, effect: WaitNotice) -> None:
         """Tells the program why a call waits. For adapters."""
         said = self.teller.tell(effect)
         if inspect.iscoroutine(said):
@@ -131,11 +131,11 @@ class Client(Base):
                 for piece in response.iter_bytes():
                     body.add(piece)
                 return body.reply()
-        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, Unusable) as error:
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, UnusableBody) as error:
             return lost(error)
 
     def _drive(self, flow: Flow[T]) -> T:
-        """Does what the flow asks for, until it is done."""
+        """Runs a flow: does what it asks for until it ends."""
         try:
             effect = next(flow)
             while True:
@@ -146,7 +146,7 @@ class Client(Base):
             flow.close()
 
     def _withdrawn(self, asked: hold.Ticket, flow: Flow[hold.Outcome]) -> hold.Outcome:
-        """Drives a flow; if the caller is interrupted meanwhile, what it asked is withdrawn."""
+        """Runs a flow. If the caller is interrupted, its request is withdrawn."""
         try:
             return self._drive(flow)
         except PlacetError:
@@ -159,7 +159,7 @@ class Client(Base):
             raise
 
     def _told(self) -> None:
-        """Waits until the server knows what of the agent is seen: policy may ask for it."""
+        """Waits until the server has the coverage report, because policy may ask for it."""
         if (reports := reporting.under_way(self)) is not None:
             reports.wait(self.timeout)
 
@@ -233,7 +233,7 @@ class Client(Base):
         cancel_label: str | None = None,
         **common: Unpack[QuestionOptions],
     ) -> SyncHeld:
-        """Asks for a yes. True in a condition only when somebody said it."""
+        """Asks for a yes or no. True in a condition only if a person approved."""
         body = questions.confirmation(message, details, confirm_label, cancel_label, **common)
         return self._ask(body, common)
 
@@ -289,13 +289,13 @@ class Client(Base):
         return self._drive(steps.find_and_wait(id, self.settings, timeout, on_waiting))
 
     def claim(self, id: str, claimant: str) -> Claim:
-        """Takes the permit. The same claimant gets the same one again; anybody else `Conflict`."""
+        """Claims the permit. The same claimant gets it again; others get `Conflict`."""
         return self._drive(steps.claim(id, claimant, self.settings))
 
     def report(
         self, id: str, permit: str, status: str, *, result_digest: str | None = None, note: str | None = None
     ) -> Record:
-        """Says what became of it: `succeeded` or `failed`."""
+        """Reports the outcome: `succeeded` or `failed`."""
         return self._drive(self._about(id, wire.report(id, permit, status, result_digest, note)))
 
     def cancel(self, id: str, reason: str | None = None) -> Record:
@@ -341,6 +341,6 @@ class Client(Base):
                             yield event
             except (wait.NoStream, TooLong) as error:
                 raise ProtocolError(f"there is no stream at {self.url}: {error}") from error
-            except (httpx.HTTPError, httpx.StreamError, OSError, wait.Busy):
+            except (httpx.HTTPError, httpx.StreamError, OSError, wait.ServerBusy):
                 pass
             time.sleep(pauses.pause() or 0.0)

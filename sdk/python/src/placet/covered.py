@@ -1,4 +1,4 @@
-"""What of an agent is held by Placet, what is not, and why."""
+"""Coverage: which parts of an agent are gated, which are not, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import ConfigError
 GATED = "gated"
 """Every call asks Placet."""
 UNASKED = "unasked"
-"""Placet sees it and asks nobody: the program chose so, or nothing outside is changed by it."""
+"""Placet sees it and does not ask: the program chose so, or it changes nothing outside."""
 UNCOVERED = "uncovered"
 """It runs where Placet does not see it."""
 

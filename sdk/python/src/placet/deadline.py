@@ -22,7 +22,7 @@ _of_thread = threading.local()
 
 @contextlib.contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Whatever this thread reads and writes in here ends after so many seconds in all."""
+    """Limits all reads and writes of this thread to so many seconds in all."""
     before = getattr(_of_thread, "until", None)
     _of_thread.until = time.monotonic() + seconds
     try:
@@ -32,7 +32,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def lift() -> None:
-    """From here on there is no deadline: what follows has no end, such as a stream."""
+    """Removes the deadline, for answers without an end such as a stream."""
     _of_thread.until = None
 
 
@@ -44,7 +44,7 @@ def bound(client: httpx.Client) -> httpx.Client:
 
 
 def hang_up(client: httpx.Client) -> None:
-    """Ends whatever other threads read and write with this client. It has no connections from here on."""
+    """Closes the connections of this client, also those that other threads use."""
     for pool in _pools(client):
         if isinstance(pool._network_backend, _Backend):
             pool._network_backend.lines.hang_up()
@@ -99,7 +99,7 @@ class _Stream(httpcore.NetworkStream):
         """Ends its reads, and leaves the descriptor to the thread that reads: the number is not free for others yet."""
         line = self._inner.get_extra_info("socket")
         with contextlib.suppress(OSError):
-            # Below TLS: there is nobody to say goodbye to.
+            # Below TLS: no closing handshake is sent.
             socket.socket.shutdown(line, socket.SHUT_RDWR)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:

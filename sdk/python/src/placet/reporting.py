@@ -24,7 +24,7 @@ PARTS, NAME, WHY = 256, 200, 300
 
 
 class _Reports:
-    """What one agent's key has said in this process."""
+    """The coverage reports of one agent's key in this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -87,11 +87,11 @@ def _blocking(client: Client | AsyncClient) -> Any:
     from .client import Client
 
     if client.own_transport:
-        return _Borrowed(client)
+        return _SharedClient(client)
     return client.twin(Client)
 
 
-class _Borrowed:
+class _SharedClient:
     """A client that stays open."""
 
     def __init__(self, client: Any):

@@ -47,8 +47,8 @@ OTHERS = frozenset({"claimed", "succeeded", "failed"})
 
 
 @dataclass
-class _Job:
-    """One run that is being gone on with."""
+class _ResumeJob:
+    """One run that is being resumed."""
 
     run: Run
     told: set[str] = field(default_factory=set)
@@ -86,7 +86,7 @@ class Resumer:
         self._owns_client = client is None
         self._concurrency = concurrency
         self._scan_every, self._longest, self._finish_within = scan_every, longest_pause, finish_within
-        self._jobs: dict[Hashable, _Job] = {}
+        self._jobs: dict[Hashable, _ResumeJob] = {}
         self._background: asyncio.Task[None] | None = None
         self._stopping: asyncio.Event | None = None
         self._scan: asyncio.Event | None = None
@@ -250,7 +250,7 @@ class Resumer:
             return
         job = self._jobs.get(run.key)
         if job is None:
-            job = self._jobs[run.key] = _Job(run)
+            job = self._jobs[run.key] = _ResumeJob(run)
             job.task = asyncio.create_task(self._go_on(job), name=f"placet run {run}")
         if request is not None:
             # Only news cut a pause short: a scan would wake a run that fails again and again.
@@ -259,14 +259,14 @@ class Resumer:
 
     # --- Going on ------------------------------------------------------------------------------------------------
 
-    async def _go_on(self, job: _Job) -> None:
+    async def _go_on(self, job: _ResumeJob) -> None:
         try:
             await self._until_done(job)
         finally:
             # No await between the last look at the news and this: the next one to wake the run makes a new job.
             self._jobs.pop(job.run.key, None)
 
-    async def _until_done(self, job: _Job) -> None:
+    async def _until_done(self, job: _ResumeJob) -> None:
         """Goes on with one run, until there is nothing more to do about it for now."""
         pause, looked = FIRST, 0.0
         assert self._stopping is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core import wire
 from .core.board import LOOKS, SILENCE, Board
-from .core.effects import OVER, News, Told
+from .core.effects import OVER, NewsResult, NewsWait
 from .core.listen import Event, Listener
 from .core.sse import TooLong
 
@@ -31,7 +31,7 @@ class NoStream(Exception):
     """Somebody answered, but not with a stream."""
 
 
-class Busy(Exception):
+class ServerBusy(Exception):
     """The server answered that it cannot, for now."""
 
     def __init__(self, after: float | None):
@@ -53,7 +53,7 @@ def options(listener: Listener, timeout: float) -> dict[str, Any]:
 def check(response: httpx.Response) -> None:
     """Whether this is a stream."""
     if response.status_code >= 500 or response.status_code == 408:
-        raise Busy(wire.retry_after(response.headers.get("retry-after", "")))
+        raise ServerBusy(wire.retry_after(response.headers.get("retry-after", "")))
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code != 200 or kind != "text/event-stream":
         raise NoStream(f"status {response.status_code}, {kind or 'no content type'}")
@@ -89,7 +89,7 @@ def after(error: Exception | None, board: Board) -> float:
     """How long to pause after a connection ended in this way."""
     if isinstance(error, (NoStream, TooLong)):
         return board.unusable()
-    return board.down(error.after if isinstance(error, Busy) else None)
+    return board.down(error.after if isinstance(error, ServerBusy) else None)
 
 
 class AsyncHub:
@@ -102,13 +102,13 @@ class AsyncHub:
         self._timeout = timeout
         self._task: asyncio.Task[None] | None = None
 
-    async def news(self, news: News) -> Told:
+    async def news(self, news: NewsWait) -> NewsResult:
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._listen(), name="placet stream")
-        told: asyncio.Future[Told] = loop.create_future()
+        told: asyncio.Future[NewsResult] = loop.create_future()
 
-        def tell(what: Told) -> None:
+        def tell(what: NewsResult) -> None:
             if not told.done():
                 told.set_result(what)
 
@@ -132,7 +132,7 @@ class AsyncHub:
                         self.board.happened(event)
                         if self._ended():
                             return
-            except (httpx.HTTPError, httpx.StreamError, OSError, NoStream, Busy, TooLong) as caught:
+            except (httpx.HTTPError, httpx.StreamError, OSError, NoStream, ServerBusy, TooLong) as caught:
                 error = caught
             await asyncio.sleep(after(error, self.board))
 
@@ -162,8 +162,8 @@ class Hub:
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
 
-    def news(self, news: News) -> Told:
-        told: queue.SimpleQueue[Told] = queue.SimpleQueue()
+    def news(self, news: NewsWait) -> NewsResult:
+        told: queue.SimpleQueue[NewsResult] = queue.SimpleQueue()
         with self._lock:
             slot, within = self.board.enter(news, told.put)
             if self._thread is None:
@@ -191,7 +191,7 @@ class Hub:
                     self.board.happened(event)
                     if self._ended():
                         return
-            except (httpx.HTTPError, httpx.StreamError, OSError, NoStream, Busy, TooLong, RuntimeError) as caught:
+            except (httpx.HTTPError, httpx.StreamError, OSError, NoStream, ServerBusy, TooLong, RuntimeError) as caught:
                 # RuntimeError: the client was closed meanwhile.
                 error = caught
             self._closed.wait(after(error, self.board))

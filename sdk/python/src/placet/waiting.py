@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from .core.effects import Tell
+    from .core.effects import WaitNotice
 
 log = logging.getLogger("placet")
 
@@ -80,8 +80,8 @@ def spoken(seconds: float) -> str:
     return f"{left} s"
 
 
-class Teller:
-    """What one client has told, so that nothing is told twice."""
+class WaitReporter:
+    """The notices of one client, so that each is sent once."""
 
     def __init__(self, on_waiting: Callback | None):
         self.on_waiting = on_waiting
@@ -91,7 +91,7 @@ class Teller:
         # The calls that wait for the end of an outage; a call that gave up is not among them any more.
         self._away: weakref.WeakSet[object] = weakref.WeakSet()
 
-    def tell(self, effect: Tell) -> Any:
+    def tell(self, effect: WaitNotice) -> Any:
         """Logs, and calls back. What a callback returns may have to be awaited."""
         record = effect.record
         waiting = Waiting(

@@ -11,7 +11,7 @@ import pytest
 import placet
 from placet import Call, Record
 from placet.core import board, hold, steps, wire
-from placet.core.effects import Look, Lost, News, Pause, Reply, Send, Tell
+from placet.core.effects import NewsWait, NoAnswer, Pause, ReadHint, Reply, Send, WaitNotice
 from placet.core.listen import Event, Listener
 from placet.core.retry import LONGEST, Outage
 
@@ -64,7 +64,7 @@ def drive(flow, *answers):
     try:
         effect = next(flow)
         while True:
-            if isinstance(effect, (Pause, Tell)):
+            if isinstance(effect, (Pause, WaitNotice)):
                 effect = flow.send(None)
                 continue
             asked.append(effect)
@@ -81,7 +81,7 @@ def holding(*answers, call=CALL, **terms):
 
 def test_create_wait_claim_in_this_order_and_nothing_else():
     asked, outcome = holding(said(raw(), 201), Record(APPROVED), said(PERMIT))
-    assert [type(one) for one in asked] == [Send, News, Send]
+    assert [type(one) for one in asked] == [Send, NewsWait, Send]
     assert asked[0].query == {"claim": "true"}
     assert asked[0].headers["Idempotency-Key"].startswith("r1:")
     assert asked[2].path == "/v1/requests/req_1/claim"
@@ -97,7 +97,9 @@ def test_a_permit_in_the_first_answer_saves_the_claim():
 
 
 def test_a_lost_create_is_sent_again_with_the_same_key_and_claimant():
-    asked, outcome = holding(Lost("reset"), said({}, 503, "text/html"), said(raw(state="claimed"), 200), said(PERMIT))
+    asked, outcome = holding(
+        NoAnswer("reset"), said({}, 503, "text/html"), said(raw(state="claimed"), 200), said(PERMIT)
+    )
     first, second, third = (replace(one, within=None) for one in asked[:3])
     assert first == second == third
     assert asked[3].path.endswith("/claim")
@@ -164,7 +166,7 @@ OTHERS = [{"tool": "x"}, {"session": "s2"}, {"on_behalf_of": "eve"}, {"arguments
 
 @pytest.mark.parametrize("fields", OTHERS)
 def test_an_approval_of_another_call_is_not_even_claimed(fields):
-    asked, outcome = holding(said(raw(), 201), Look(), said(raw(state="approved", version=2, **fields)))
+    asked, outcome = holding(said(raw(), 201), ReadHint(), said(raw(state="approved", version=2, **fields)))
     assert not asked[-1].path.endswith("/claim")
     assert (outcome.status, outcome.reason) == ("failed", "what was approved is not what was asked for here")
 
@@ -172,11 +174,11 @@ def test_an_approval_of_another_call_is_not_even_claimed(fields):
 def test_a_wait_that_is_answered_about_another_request_is_an_error_whatever_an_outage_means():
     flow = hold.hold(CALL, hold.ticket(CALL), SETTINGS, hold.Terms(on_outage="deny"))
     with pytest.raises(placet.WrongAnswer, match="another request"):
-        drive(flow, said(raw(), 201), Look(), said(raw(state="approved", id="req_2")))
+        drive(flow, said(raw(), 201), ReadHint(), said(raw(state="approved", id="req_2")))
 
 
 def test_a_later_attempt_has_no_more_time_than_is_left():
-    asked, _ = holding(Lost("reset"), said(raw(state="denied"), 201))
+    asked, _ = holding(NoAnswer("reset"), said(raw(state="denied"), 201))
     assert asked[0].within is None
     assert asked[1].within <= SETTINGS.outage_budget
 
@@ -205,18 +207,20 @@ def waiting(*answers, within=None):
 
 def test_the_last_look_of_an_outage_ends_it():
     with pytest.raises(placet.Unreachable):
-        waiting(Look(last=True), Lost("refused"))
+        waiting(ReadHint(last=True), NoAnswer("refused"))
 
 
 def test_a_look_that_fails_before_is_repeated():
-    asked, record = waiting(Look(), Lost("refused"), Look(), said(APPROVED))
-    assert [type(one) for one in asked] == [News, Send, News, Send]
+    asked, record = waiting(ReadHint(), NoAnswer("refused"), ReadHint(), said(APPROVED))
+    assert [type(one) for one in asked] == [NewsWait, Send, NewsWait, Send]
     assert record.state == "approved"
 
 
 def test_news_that_are_older_than_what_is_known_change_nothing():
     flow = steps.wait(Record(raw(version=5)), SETTINGS)
-    asked, record = drive(flow, Record(raw(version=4, state="approved")), Look(), said(raw(version=6, state="denied")))
+    asked, record = drive(
+        flow, Record(raw(version=4, state="approved")), ReadHint(), said(raw(version=6, state="denied"))
+    )
     assert len(asked) == 3
     assert record.state == "denied"
 
@@ -241,7 +245,9 @@ def test_a_clear_no_is_not_repeated(answer, error):
         drive(steps.send(wire.get("req_1"), SETTINGS, steps.a_record("req_1")), answer)
 
 
-@pytest.mark.parametrize("answer", [refused("busy", 503), refused("rate_limited", 429), refused("x", 408), Lost("x")])
+@pytest.mark.parametrize(
+    "answer", [refused("busy", 503), refused("rate_limited", 429), refused("x", 408), NoAnswer("x")]
+)
 def test_what_may_pass_is_repeated(answer):
     _, record = drive(steps.send(wire.get("req_1"), SETTINGS, steps.a_record("req_1")), answer, said(raw()))
     assert record.id == "req_1"
@@ -261,7 +267,7 @@ def test_the_server_may_ask_for_a_longer_pause_and_pauses_grow_to_a_bound():
 class Waiter:
     def __init__(self, on: board.Board, version=1, since=None, budget=30.0):
         self.told = []
-        news = News("req_1", version, time.monotonic() if since is None else since, 100.0, budget)
+        news = NewsWait("req_1", version, time.monotonic() if since is None else since, 100.0, budget)
         self.slot, self.within = on.enter(news, self.told.append)
 
 
@@ -284,14 +290,14 @@ def test_who_came_before_the_stream_looks_once_it_is_there():
     waiter = Waiter(on)
     assert waiter.within == board.CONNECTING
     on.happened(CONNECTED)
-    assert waiter.told == [Look()]
+    assert waiter.told == [ReadHint()]
 
 
 def test_who_read_before_the_stream_and_waits_after_looks_too():
     on = board.Board()
     before = time.monotonic()
     on.happened(CONNECTED)
-    assert Waiter(on, since=before).told == [Look()]
+    assert Waiter(on, since=before).told == [ReadHint()]
     assert Waiter(on).told == []
 
 
@@ -300,7 +306,7 @@ def test_what_the_stream_told_before_somebody_waits_is_not_missed():
     on.happened(CONNECTED)
     since = time.monotonic()
     on.happened(DECIDED)
-    assert Waiter(on, since=since).told == [Look()]
+    assert Waiter(on, since=since).told == [ReadHint()]
     assert Waiter(on, version=2, since=since).told == []
 
 
@@ -310,8 +316,8 @@ def test_after_a_reset_everybody_looks():
     since = time.monotonic()
     waiter = Waiter(on)
     on.happened(Event("reset"))
-    assert waiter.told == [Look()]
-    assert Waiter(on, since=since).told == [Look()]
+    assert waiter.told == [ReadHint()]
+    assert Waiter(on, since=since).told == [ReadHint()]
 
 
 def test_an_outage_ends_for_each_with_its_own_budget():

@@ -18,7 +18,7 @@ import placet
 from placet import AsyncClient, Call, Client, Waiting
 from placet.adapters import _calls
 from placet.core import retry, steps, wire
-from placet.core.effects import Lost, Pause, Reply, Send
+from placet.core.effects import NoAnswer, Pause, Reply, Send
 from placet.core.watch import Watch
 from placet.waiting import spoken
 from support import Effects, eventually
@@ -202,7 +202,7 @@ def test_one_lost_answer_is_no_outage_and_two_are(monkeypatch):
     found = Reply(200, "application/json", None, b'{"id": "req_1", "state": "pending", "version": 1}')
     seen = [next(flow)]
     with pytest.raises(StopIteration):
-        for answer in (Lost("reset"), None, Lost("reset"), None, None, found, None):
+        for answer in (NoAnswer("reset"), None, NoAnswer("reset"), None, None, found, None):
             seen.append(flow.send(answer))
     assert [getattr(one, "why", type(one)) for one in seen] == [Send, Pause, Send, "outage", Pause, Send, "back"]
 

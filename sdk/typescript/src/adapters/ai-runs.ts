@@ -1,7 +1,7 @@
 /** Conversations of the AI SDK that wait for approvals, kept in a store and taken up again by a `Resumer`. */
 import { ConfigError } from "../errors.js";
 import type { RequestRecord } from "../wire.js";
-import { type Player, type Stage, StoredRuns, type StoredRunsOptions } from "./stored-runs.js";
+import { type RunDriver, type Stage, StoredRuns, type StoredRunsOptions } from "./stored-runs.js";
 
 interface Message {
   role: string;
@@ -25,9 +25,9 @@ export interface AiRunsOptions<M extends Message> extends StoredRunsOptions<M[]>
    * The gate of a conversation, and how it goes on: `(messages) => generateText({ model, tools, messages })`. It is called in
    * a session of the run's name, in every process.
    */
-  open: (run: string) => Opened<M> | Promise<Opened<M>>;
+  open: (run: string) => OpenedRun<M> | Promise<OpenedRun<M>>;
 }
-interface Opened<M> {
+interface OpenedRun<M> {
   gate: RunGate;
   generate: (messages: M[]) => PromiseLike<object>;
 }
@@ -36,7 +36,7 @@ interface Opened<M> {
 export function storedRuns<M extends Message>(options: AiRunsOptions<M>): StoredRuns<M[], M[]> {
   const { open } = options;
   if (typeof open !== "function") throw new ConfigError("pass open: (run) => ({ gate, generate })");
-  const player = async (id: string): Promise<Player<M[], M[]>> => {
+  const player = async (id: string): Promise<RunDriver<M[], M[]>> => {
     const { gate, generate } = await open(id);
     const play = async (messages: M[]): Promise<Stage<M[]>> => {
       const result = (await generate(messages)) as Result;

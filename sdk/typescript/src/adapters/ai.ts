@@ -43,7 +43,7 @@ interface Message {
   content: unknown;
 }
 /** The parts that matter here. */
-interface Part {
+interface MessagePart {
   type?: string;
   approvalId?: string;
   toolCallId?: string;
@@ -87,7 +87,7 @@ export function createGate(options: AdapterOptions = {}): AiGate {
       throw new ConfigError("no tool is gated yet: call gate.tools({…}) before gate.decided(…)");
     return unanswered(messages).filter(({ tool }) => known.has(tool));
   };
-  const recordsOf = (asked: readonly Asked[]) =>
+  const recordsOf = (asked: readonly PendingApproval[]) =>
     Promise.all(
       asked.map(({ tool, input, toolCallId }) => (known.get(tool) as GatedTool).record(input, toolCallId)),
     );
@@ -285,15 +285,15 @@ function noted(output: ModelOutput, note: JsonObject): ModelOutput {
   }
 }
 
-interface Asked {
+interface PendingApproval {
   approvalId: string;
   toolCallId: string;
   tool: string;
   input: unknown;
 }
 /** Approval requests without a response, with the calls that they are about. */
-function unanswered(messages: readonly Message[]): Asked[] {
-  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as Part[]) : []));
+function unanswered(messages: readonly Message[]): PendingApproval[] {
+  const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? (content as MessagePart[]) : []));
   const of = (type: string) => parts.filter((part) => part.type === type);
   const calls = new Map(of("tool-call").map((part) => [part.toolCallId, part]));
   const answered = new Set(of("tool-approval-response").map(({ approvalId }) => approvalId));

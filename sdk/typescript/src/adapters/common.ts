@@ -1,15 +1,15 @@
 /** What the adapters share: from a framework's tool call to a ruling, and never an error that means yes. */
-import { asking, type Call, whose } from "../call.js";
+import { type Call, ownerParts, prepareRequest } from "../call.js";
 import type { EditCheck } from "../check.js";
 import { Placet } from "../client.js";
 import type { Coverage } from "../coverage/report.js";
-import { Telling } from "../coverage/tell.js";
+import { CoverageReporter } from "../coverage/tell.js";
 import { ConfigError, Problem, Refused } from "../errors.js";
 import type { Held, Refusal } from "../held.js";
 import * as keys from "../keys.js";
 import { currentSession, Session } from "../session.js";
 import type { Json, JsonObject, RequestRecord } from "../wire.js";
-import { type AdapterOptions, checkAdapter, Only, refuseUncovered } from "./options.js";
+import { type AdapterOptions, checkAdapter, refuseUncovered, ToolFilter } from "./options.js";
 
 export type { AdapterOptions } from "./options.js";
 
@@ -45,9 +45,9 @@ const UNNAMED = 'mode "pause" needs a session: without its name a resumed run do
 export class Gate {
   readonly client: Placet;
   readonly mode: "block" | "pause";
-  readonly only: Only;
+  readonly only: ToolFilter;
   readonly #framework: string;
-  readonly #telling: Telling;
+  readonly #reporter: CoverageReporter;
   readonly #options: AdapterOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #weak = new Map<string, string>();
@@ -61,12 +61,12 @@ export class Gate {
   /** `own` are the options that only this adapter has. */
   constructor(framework: string, options: AdapterOptions, own: Record<string, true> = {}) {
     checkAdapter(options, own);
-    this.only = new Only(options.only);
+    this.only = new ToolFilter(options.only);
     this.#framework = framework;
     this.#options = options;
     this.mode = options.mode ?? "block";
     this.client = options.client ?? new Placet();
-    this.#telling = new Telling(this.client);
+    this.#reporter = new CoverageReporter(this.client);
     this.#anonymous = `${framework}-${keys.random().slice(0, 16)}`;
     if (options.session !== undefined) this.#session(options.session);
   }
@@ -101,7 +101,7 @@ export class Gate {
   /** Refuses an agent with tools that cannot be held, unless the options allow it; and tells the server of the others. */
   covers(found: Coverage, advice: string): void {
     refuseUncovered(found, this.#options, advice);
-    this.#telling.tell(found);
+    this.#reporter.tell(found);
   }
 
   /**
@@ -131,7 +131,10 @@ export class Gate {
   async ask(call: ToolCall): Promise<RequestRecord> {
     const record = await this.#put(call, (expressed, session) => {
       const { strong, weak } = expressed.keys ?? {};
-      return this.client.create(asking(this.client, expressed, session).body, { key: strong, weakKey: weak });
+      return this.client.create(prepareRequest(this.client, expressed, session).body, {
+        key: strong,
+        weakKey: weak,
+      });
     });
     this.client.notices.once(this.#options.onWaiting, call.tool, record);
     return record;
@@ -175,7 +178,7 @@ export class Gate {
   /** A schema that the server does not take must not keep the call from being asked: edits are then checked here alone. */
   async #put<T>(call: ToolCall, send: (expressed: Call, session: Session) => Promise<T>): Promise<T> {
     const { expressed, session } = await this.#express(call);
-    await this.#telling.told();
+    await this.#reporter.told();
     try {
       return await send(expressed, session);
     } catch (error) {
@@ -234,7 +237,7 @@ export class Gate {
   async #keys(call: ToolCall, session: Session): Promise<keys.Keys> {
     const { id } = session;
     const framework = this.#framework;
-    const parts = { ...session.parts(), ...whose({ ...call.context, ...this.#options.context }) };
+    const parts = { ...session.parts(), ...ownerParts({ ...call.context, ...this.#options.context }) };
     const strong =
       call.callId === undefined
         ? keys.random()

@@ -10,7 +10,7 @@ type Tools = Record<string, MastraTool>;
 /** Tools of an agent have lost their schema; it is given beside them. */
 type Hold = (tool: MastraTool, name: string, schema?: unknown) => MastraTool;
 /** Where tools of one run come from, besides the agent. */
-interface Sources {
+interface ToolSources {
   requestContext?: unknown;
   toolsets?: Record<string, Tools>;
   clientTools?: Tools;
@@ -34,7 +34,7 @@ function guard(gate: Gate, agent: MastraAgent, hold: Hold): void {
     for (const each of Object.values(inner)) if (isMastraAgent(each)) guardedAgent(gate, each, hold);
     return inner;
   };
-  const convert = async (sources: Sources): Promise<Tools> => {
+  const convert = async (sources: ToolSources): Promise<Tools> => {
     const { requestContext, toolsets, clientTools } = sources;
     const raw: Tools = { ...(await agent.listTools({ requestContext })) };
     Object.assign(raw, ...Object.values(toolsets ?? {}), clientTools);

@@ -17,7 +17,7 @@ export type { AdapterOptions } from "./common.js";
 
 type Suspend = (payload: JsonObject) => unknown;
 /** Where a call comes from: an agent puts its own part under `agent`, a workflow under `workflow`, older ones at the top. */
-interface Place {
+interface CallPlace {
   toolCallId?: string;
   agentId?: string;
   workflowId?: string;
@@ -27,9 +27,9 @@ interface Place {
   suspend?: Suspend;
   resumeData?: unknown;
 }
-interface Context extends Place {
-  agent?: Place;
-  workflow?: Place;
+interface Context extends CallPlace {
+  agent?: CallPlace;
+  workflow?: CallPlace;
   abortSignal?: AbortSignal;
 }
 interface MastraTool {
@@ -65,7 +65,7 @@ export function createGate(options: AdapterOptions = {}): MastraGate {
     const gated = async (input: unknown, context?: Context): Promise<unknown> => {
       // Tools that are made one by one are all known when the first of them is called.
       gate.only.check();
-      const place = { ...context, ...context?.workflow, ...context?.agent } as Place;
+      const place = { ...context, ...context?.workflow, ...context?.agent } as CallPlace;
       const { suspend } = place;
       const pausing = gate.mode === "pause" && typeof suspend === "function";
       const call = await described(name, inputSchema, input, place, context?.abortSignal);
@@ -110,7 +110,7 @@ async function described(
   name: string,
   inputSchema: unknown,
   input: unknown,
-  place: Place,
+  place: CallPlace,
   signal: AbortSignal | undefined,
 ): Promise<ToolCall> {
   const { toolCallId, agentId, workflowId, threadId, resourceId } = place;
@@ -135,7 +135,7 @@ async function described(
 async function stepId(
   name: string,
   input: unknown,
-  { workflowId, runId }: Place,
+  { workflowId, runId }: CallPlace,
 ): Promise<string | undefined> {
   try {
     return runId && `${runId}-${(await sha256(canonical([workflowId ?? "", name, input]))).slice(0, 16)}`;
@@ -147,7 +147,7 @@ async function stepId(
 /** What a paused run was resumed with is for us, and says nothing to the tool. */
 function unresumed(context: Context | undefined): Context | undefined {
   if (context === undefined) return undefined;
-  const without = <P extends Place>(place: P): P => ({ ...place, resumeData: undefined });
+  const without = <P extends CallPlace>(place: P): P => ({ ...place, resumeData: undefined });
   return {
     ...without(context),
     ...(context.agent ? { agent: without(context.agent) } : {}),

@@ -1,7 +1,7 @@
 /** Interrupted runs of the OpenAI Agents SDK, kept in a store and taken up again by a `Resumer`. */
 import { ConfigError } from "../errors.js";
 import type { RequestRecord } from "../wire.js";
-import { type Player, type Stage, StoredRuns, type StoredRunsOptions } from "./stored-runs.js";
+import { type RunDriver, type Stage, StoredRuns, type StoredRunsOptions } from "./stored-runs.js";
 
 /** What is needed of the gate that the agent's tools were made with. */
 interface RunGate {
@@ -29,7 +29,7 @@ export function storedRuns(options: OpenAIRunsOptions): StoredRuns<unknown, unkn
   if (typeof RunState?.fromString !== "function" || typeof run !== "function" || typeof open !== "function") {
     throw new ConfigError('pass RunState, run and open: import { RunState, run } from "@openai/agents"');
   }
-  const player = async (id: string): Promise<Player<unknown, unknown>> => {
+  const player = async (id: string): Promise<RunDriver<unknown, unknown>> => {
     const { agent, gate } = await open(id);
     const stage = (result: Result): Stage<unknown> =>
       // Interruptions of other tools are somebody else's to answer for.

@@ -73,7 +73,7 @@ export function checkAdapter(options: AdapterOptions, own: Record<string, true>)
 }
 
 /** Which tools are held, and whether the names for that are names of tools. */
-export class Only {
+export class ToolFilter {
   readonly #only: AdapterOptions["only"];
   readonly #seen = new Set<string>();
   #checked: boolean;

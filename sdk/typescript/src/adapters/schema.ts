@@ -6,8 +6,8 @@ import type { Json, JsonObject } from "../wire.js";
 /** More than this is not worth sending with every request; edits are still checked before the run. */
 const LARGEST = 32_768;
 
-type Loose = { [key: string]: unknown };
-const isObject = (value: unknown): value is Loose =>
+type LooseObject = { [key: string]: unknown };
+const isObject = (value: unknown): value is LooseObject =>
   (typeof value === "object" || typeof value === "function") && value !== null && !Array.isArray(value);
 
 /**
@@ -63,7 +63,7 @@ const KEPT = [
  */
 function plain(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
-  const out: Loose = {};
+  const out: LooseObject = {};
   for (const key of KEPT) if (schema[key] !== undefined) out[key] = schema[key];
   for (const key of ONE) if (schema[key] !== undefined) out[key] = plain(schema[key]);
   for (const key of MANY) if (Array.isArray(schema[key])) out[key] = schema[key].map(plain);
@@ -97,14 +97,14 @@ export function editCheck(schema: unknown): EditCheck | undefined {
 }
 
 /** The validated value; nothing where the schema cannot validate. Throws what does not fit. */
-async function validate(schema: Loose, args: JsonObject): Promise<unknown> {
+async function validate(schema: LooseObject, args: JsonObject): Promise<unknown> {
   const standard = schema["~standard"];
   if (isObject(standard) && typeof standard.validate === "function") {
-    const answer = (await standard.validate(args)) as { value?: unknown; issues?: readonly Loose[] };
+    const answer = (await standard.validate(args)) as { value?: unknown; issues?: readonly LooseObject[] };
     if (answer.issues) throw new Error(issue(answer.issues[0]));
     return answer.value;
   }
-  if (typeof schema === "function") return validate((schema as unknown as () => Loose)(), args);
+  if (typeof schema === "function") return validate((schema as unknown as () => LooseObject)(), args);
   if (typeof schema.validate === "function") {
     const answer = (await schema.validate(args)) as { success?: boolean; value?: unknown; error?: unknown };
     if (answer.success !== true)
@@ -114,7 +114,7 @@ async function validate(schema: Loose, args: JsonObject): Promise<unknown> {
   return undefined;
 }
 
-function issue(first: Loose | undefined): string {
+function issue(first: LooseObject | undefined): string {
   const path = Array.isArray(first?.path)
     ? first.path.map((part) => `/${String(isObject(part) ? part.key : part)}`).join("")
     : "";

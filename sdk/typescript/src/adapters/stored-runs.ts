@@ -10,7 +10,7 @@ import type { RequestRecord } from "../wire.js";
 export type Stage<O> = { output: O } | { state: string };
 
 /** What a framework can do with one run. */
-export interface Player<I, O> {
+export interface RunDriver<I, O> {
   begin(input: I): Promise<Stage<O>>;
   /** The requests of the calls that it pauses for. Asking again is the same request. */
   ask(state: string): Promise<readonly RequestRecord[]>;
@@ -32,18 +32,18 @@ export interface StoredRunsOptions<O> {
 
 export const STORED = { client: true, store: true, onDone: true } as const;
 
-type Whose = Pick<SessionParts, "app" | "tenant" | "user">;
+type RunOwner = Pick<SessionParts, "app" | "tenant" | "user">;
 /** A run that waits, for whom, and where it has come to. */
-interface Waiting {
+interface WaitingRun {
   state: string;
   requests: readonly string[];
-  whose?: Whose;
+  whose?: RunOwner;
 }
 /** What is in the store. */
-type Kept<O> = Waiting | { output: O };
+type StoredRun<O> = WaitingRun | { output: O };
 
 /** Two users may have runs of one name, in stores of their own. */
-function whose(): Whose {
+function runOwner(): RunOwner {
   const { app, tenant, user } = currentSession() ?? {};
   return { app, tenant, user };
 }
@@ -56,7 +56,7 @@ export class StoredRuns<I, O> implements ResumeSource {
   constructor(
     readonly framework: string,
     private readonly options: StoredRunsOptions<O>,
-    private readonly open: (run: string) => Promise<Player<I, O>>,
+    private readonly open: (run: string) => Promise<RunDriver<I, O>>,
     own: Record<string, true>,
   ) {
     checkOptions(`runs of ${framework}`, options, { ...STORED, ...own });
@@ -67,7 +67,7 @@ export class StoredRuns<I, O> implements ResumeSource {
 
   /** Begins a run. What it ended with; nothing when it pauses, and then it is stored. */
   async start(run: string, input: I): Promise<O | undefined> {
-    return this.#in(run, whose(), async (player) => {
+    return this.#in(run, runOwner(), async (player) => {
       const ended = await this.#advance(run, player, await player.begin(input));
       if (ended === undefined) return undefined;
       await this.options.store.remove(run);
@@ -107,21 +107,21 @@ export class StoredRuns<I, O> implements ResumeSource {
   }
 
   /** Goes on as long as nothing is undecided, such as what policy allows. Nothing when it pauses. */
-  async #advance(run: string, player: Player<I, O>, first: Stage<O>): Promise<{ output: O } | undefined> {
+  async #advance(run: string, player: RunDriver<I, O>, first: Stage<O>): Promise<{ output: O } | undefined> {
     let stage = first;
     for (;;) {
       if ("output" in stage) return stage;
       // Stored before anybody is asked: a decision must not find a run that is nowhere.
-      await this.#write(run, { state: stage.state, requests: [], whose: whose() });
+      await this.#write(run, { state: stage.state, requests: [], whose: runOwner() });
       const records = await this.#ask(run, player, stage.state);
       if (records.length === 0 || records.some(({ state }) => state === "pending")) return undefined;
       stage = await player.goOn(stage.state);
     }
   }
 
-  async #ask(run: string, player: Player<I, O>, state: string): Promise<readonly RequestRecord[]> {
+  async #ask(run: string, player: RunDriver<I, O>, state: string): Promise<readonly RequestRecord[]> {
     const records = await player.ask(state);
-    await this.#write(run, { state, requests: records.map(({ id }) => id), whose: whose() });
+    await this.#write(run, { state, requests: records.map(({ id }) => id), whose: runOwner() });
     return records;
   }
 
@@ -130,17 +130,21 @@ export class StoredRuns<I, O> implements ResumeSource {
     return kept && { id: run, requests: "output" in kept ? [] : kept.requests };
   }
 
-  async #read(run: string): Promise<Kept<O> | undefined> {
+  async #read(run: string): Promise<StoredRun<O> | undefined> {
     const text = await this.options.store.read(run);
-    return text === undefined ? undefined : (JSON.parse(text) as Kept<O>);
+    return text === undefined ? undefined : (JSON.parse(text) as StoredRun<O>);
   }
 
-  async #write(run: string, kept: Kept<O>): Promise<void> {
+  async #write(run: string, kept: StoredRun<O>): Promise<void> {
     await this.options.store.write(run, JSON.stringify(kept));
   }
 
   /** The run's name is the session of its calls, unless the gate names another one. */
-  #in<T>(run: string, whose: Whose | undefined, work: (player: Player<I, O>) => Promise<T>): Promise<T> {
+  #in<T>(
+    run: string,
+    whose: RunOwner | undefined,
+    work: (player: RunDriver<I, O>) => Promise<T>,
+  ): Promise<T> {
     return session({ ...whose, id: run, client: this.client }, async () => work(await this.open(run)));
   }
 }

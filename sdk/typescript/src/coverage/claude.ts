@@ -83,7 +83,7 @@ export function serverTools(name: string, server: { instance?: unknown } | undef
 /** The mode of Claude Code in which no hook is called. */
 const SIMPLE = "CLAUDE_CODE_SIMPLE";
 
-/** What switches hooks off: ours too. */
+/** Settings that switch off all hooks, ours too. */
 export function switchedOff(options: ClaudeOptions, settings = settingsOf(options)): string[] {
   const inherited = { [SIMPLE]: env(SIMPLE) };
   const places: [string, Environment | undefined][] = [

@@ -79,7 +79,7 @@ function lookAtTool(tool: Tool, agent: OpenAIAgent, found: Findings, seen: Set<O
     const inner = typeof tool.invoke === "function" ? agents.get(tool.invoke) : undefined;
     if (inner) look(inner, found, seen);
     else if (typeof tool.on === "function") {
-      // A gated one is held as a whole; of another one nobody knows which agent it is.
+      // A gated agent tool is held as a whole. The agent behind another one is unknown.
       found.tool(
         name,
         tool.invoke,

@@ -1,13 +1,13 @@
 /** What of an agent is gated, what is not, and why: plain data, and the marks that it is read from. */
 
-/** A tool whose calls are asked about. */
+/** A gated tool. */
 export interface GatedTool {
   name: string;
   /** The agent that has it: the one asked about, or one that it can hand over to. */
   agent: string;
 }
 
-/** What kind of thing runs without being asked about. */
+/** The kind of an ungated tool. */
 export type UngatedKind =
   | "tool"
   | "hosted"
@@ -20,7 +20,7 @@ export type UngatedKind =
 
 export interface UngatedTool extends GatedTool {
   kind: UngatedKind;
-  /** One clause: what it is, and why nobody is asked. */
+  /** One clause: what it is, and why it is not gated. */
   why: string;
   /** Whether the program left this very tool out. */
   chosen: boolean;
@@ -40,12 +40,12 @@ export class Coverage {
     this.ungated = parts.ungated;
   }
 
-  /** Whether nothing runs unasked that the program did not leave out itself. */
+  /** Whether every ungated tool was left out by the program itself. */
   get complete(): boolean {
     return this.uncovered.length === 0;
   }
 
-  /** What runs unasked and was not left out on purpose. */
+  /** Ungated tools that were not left out on purpose. */
   get uncovered(): readonly UngatedTool[] {
     return this.ungated.filter(({ chosen }) => !chosen);
   }
@@ -115,15 +115,15 @@ export class Findings {
 export const HOSTED = "it runs at the model's provider, where nothing of it is seen";
 export const ELSEWHERE = "it has no execute: it runs elsewhere, and must be held there";
 
-/** On functions, not on tools: a tool that is copied keeps it, and one that gets another function loses it. */
+/** Marks functions and not tools: a copied tool keeps the mark, and a tool with a new function loses it. */
 const MARK = Symbol.for("placet.gate");
-export type Mark = "gated" | "left out";
+export type GateMark = "gated" | "left out";
 
-export function mark<F>(fn: F, as: Mark): F {
+export function mark<F>(fn: F, as: GateMark): F {
   Object.defineProperty(fn, MARK, { value: as, configurable: true });
   return fn;
 }
 
-export function marked(fn: unknown): Mark | undefined {
-  return typeof fn === "function" ? (fn as { [MARK]?: Mark })[MARK] : undefined;
+export function marked(fn: unknown): GateMark | undefined {
+  return typeof fn === "function" ? (fn as { [MARK]?: GateMark })[MARK] : undefined;
 }

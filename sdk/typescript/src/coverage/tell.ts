@@ -1,10 +1,10 @@
-/** Tells the server what of an agent is seen: when it starts, and again when more is known. */
+/** Reports the coverage of an agent to the server: at its start, and again when more is known. */
 import type { Placet } from "../client.js";
 import { Problem } from "../errors.js";
 import { sleep } from "../retry.js";
 import type { Coverage } from "./report.js";
 
-export interface Part {
+export interface ReportPart {
   name: string;
   kind: string;
   agent: string;
@@ -16,7 +16,7 @@ export interface Part {
 export interface CoverageReport {
   framework: string;
   agent: string;
-  parts: Part[];
+  parts: ReportPart[];
 }
 
 /** What the server keeps of one report: so many parts, and so many bytes of a name and of a reason. */
@@ -26,15 +26,15 @@ const WHY = 300;
 /** Milliseconds that the first call of a tool waits for the server to know. */
 const PATIENCE = 5_000;
 
-/** What one gate has said. */
-export class Telling {
-  readonly #parts = new Map<string, Part>();
+/** The coverage reports of one gate. */
+export class CoverageReporter {
+  readonly #parts = new Map<string, ReportPart>();
   #said = "";
   #underWay: Promise<void> | undefined;
 
   constructor(private readonly client: Placet) {}
 
-  /** Adds what was found to what is known, and tells the server of it. Whatever goes wrong stops nobody. */
+  /** Adds parts to the report and sends it. Errors do not stop the caller. */
   tell(found: Coverage): void {
     for (const part of partsOf(found)) {
       this.#parts.set(JSON.stringify([part.agent, part.kind, part.name]), part);
@@ -54,7 +54,7 @@ export class Telling {
     this.#underWay = sent;
   }
 
-  /** Once the server knows it: policy may refuse an agent that can do things out of sight. */
+  /** Resolves when the server has the report, because policy may refuse an agent with uncovered tools. */
   async told(): Promise<void> {
     if (this.#underWay === undefined) return;
     const over = new AbortController();
@@ -64,7 +64,7 @@ export class Telling {
   }
 
   #failed(error: unknown): void {
-    // A server of an earlier version knows no reports, and one that is open to everybody keeps none.
+    // An older server has no reports, and a server without keys stores none.
     if (error instanceof Problem && (error.status === 404 || error.status === 405)) return;
     this.#said = "";
     // Not an error on the way to a decision: the calls themselves say what is wrong, and to the server the agent is unknown.
@@ -72,7 +72,7 @@ export class Telling {
   }
 }
 
-function partsOf(found: Coverage): Part[] {
+function partsOf(found: Coverage): ReportPart[] {
   return [
     ...found.gated.map(({ name, agent }) => {
       return part(name, "tool", agent, "gated", "each call asks before it runs");
@@ -83,12 +83,18 @@ function partsOf(found: Coverage): Part[] {
   ];
 }
 
-function part(name: string, kind: string, agent: string, status: Part["status"], why: string): Part {
+function part(
+  name: string,
+  kind: string,
+  agent: string,
+  status: ReportPart["status"],
+  why: string,
+): ReportPart {
   return { name: plain(name), kind: plain(kind), agent: plain(agent), status, why: plain(why, WHY, "") };
 }
 
-/** What is out of sight comes first, so that none of it is cut off. */
-function order({ status }: Part): number {
+/** Uncovered parts come first, so that none of them is cut off. */
+function order({ status }: ReportPart): number {
   return status === "uncovered" ? 0 : 1;
 }
 

@@ -1,3 +1,3 @@
-/** Taking paused runs up again: the resumer, and files for frameworks that have no store. */
+/** Resumes paused runs: the resumer, and a file store for frameworks without one. */
 export { type PausedRun, Resumer, type ResumerOptions, type ResumeSource } from "./resumer.js";
 export { FileStore, fileLock, type Lock, type RunStore } from "./store.js";

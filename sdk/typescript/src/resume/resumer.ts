@@ -1,13 +1,13 @@
 /**
- * Takes paused runs up again when their requests are decided: no application writes that loop. The framework's store says
- * what waits; Placet says what was decided; the single-use permit says who runs it.
+ * Resumes paused runs when their requests are decided. The framework's store has the waiting runs, Placet has the
+ * decisions, and the single-use permit makes sure that one process runs the call.
  */
 import { isRecord } from "../answer.js";
 import { ANSWER } from "../body.js";
 import type { Placet } from "../client.js";
 import { type Duration, milliseconds } from "../duration.js";
 import { ConfigError } from "../errors.js";
-import { Again } from "../http.js";
+import { RetryableError } from "../http.js";
 import { checkListener, checkOptions, type Names } from "../options.js";
 import { Outage, sleep } from "../retry.js";
 import { inSessionOf } from "../session.js";
@@ -23,39 +23,39 @@ export interface PausedRun {
   requests: readonly string[];
 }
 
-/** What a framework has stored, and how it goes on. */
+/** The stored runs of a framework, and how to resume one. */
 export interface ResumeSource {
   readonly client: Placet;
   /** The framework's name in the context of its requests. */
   readonly framework: string;
   /** Every stored run that waits for a decision. */
   waiting(): Promise<Iterable<PausedRun>>;
-  /** One of them as it is stored now; nothing when it does not wait. */
+  /** One run as it is stored now; nothing if it does not wait. */
   find(run: string): Promise<PausedRun | undefined>;
-  /** Which run asked for this, where the request says so. */
+  /** The run that made a request, if the request names it. */
   runOf?(record: RequestRecord): string | undefined;
   /**
-   * Answers with what was decided, and goes on until the run ends or pauses again. It may be called again for the same
-   * pause. The session that the request was made in is around it. With `alone` no other process is at this run, so whoever claimed one of its permits is gone.
+   * Resumes with the decision, until the run ends or pauses again. It may be called again for the same
+   * pause. The session that the request was made in is around it. With `alone` no other process handles this run, so a process that claimed one of its permits is gone.
    */
   goOn(run: string, how: { alone: boolean }): Promise<unknown>;
-  /** Where the store itself can say that one process at a time has a run. */
+  /** A lock per run, if the store has one. */
   readonly lock?: Lock;
 }
 
 export interface ResumerOptions {
-  /** How many runs go on at the same time; 4. */
+  /** How many runs are resumed at the same time; 4. */
   atOnce?: number;
-  /** How often the store is looked at, besides every connection of the stream; 60 s. */
+  /** How often the store is read, besides on every connection of the stream; 60 s. */
   every?: Duration;
   /**
    * One process at a time for each run. Without it two processes may go on with one run: the call itself still runs once, and
    * a run whose permit somebody else claimed waits until its outcome is on record, an hour at most.
    */
   lock?: Lock;
-  /** Told when a run could not go on. It is tried again after a growing pause. A warning on the console unless given. */
+  /** Called when a run could not be resumed. It is retried with backoff. Without it, a warning is printed. */
   onError?: (error: unknown, run?: string) => unknown;
-  /** Told when a run has gone on, to its end or to its next pause. */
+  /** Called when a run was resumed, to its end or to its next pause. */
   onResumed?: (run: string) => unknown;
 }
 
@@ -63,11 +63,11 @@ const NAMES = {
   ...{ atOnce: true, every: true, lock: true, onError: true, onResumed: true },
 } as const satisfies Names<ResumerOptions>;
 
-/** How long the process that ran a call has to store so, before another one goes on with the run. */
+/** How long the process that ran a call has to store the result, before another process resumes the run. */
 const SETTLE = 5_000;
-/** A run that another process has is looked at again after this. */
+/** When to look again at a run that another process handles. */
 const TAKEN = 2_000;
-/** Requests that no known run has asked for: the store is looked at, at most so often. */
+/** How often the store is read, at most, for requests of unknown runs. */
 const SOON = 1_000;
 
 export class Resumer {
@@ -100,7 +100,7 @@ export class Resumer {
   }
 
   /**
-   * Goes on with runs until the signal is aborted or `close` is called, and resolves when those under way have ended. Rejects
+   * Resumes runs until the signal is aborted or `close` is called, and resolves when the running ones have ended. Rejects
    * when the server does not accept the key.
    */
   run(signal?: AbortSignal): Promise<void> {
@@ -112,13 +112,13 @@ export class Resumer {
     return this.#running;
   }
 
-  /** Ends it. Runs under way are not broken off: it resolves when they have ended. */
+  /** Stops it. Runs that are being resumed are not interrupted: it resolves when they have ended. */
   async close(): Promise<void> {
     this.#stop();
     await this.#running?.catch(() => undefined);
   }
 
-  /** A run has just been stored: it is looked at now, and not only when the store is looked at. */
+  /** Reports a run that was just stored, so that it is looked at now. */
   look(run: string): void {
     if (!this.#end.signal.aborted) this.#runs.want(run);
   }
@@ -147,7 +147,7 @@ export class Resumer {
     }
   }
 
-  /** One stream, for as long as it goes. A connection may have missed decisions, so each begins with a look at the store. */
+  /** Follows one stream until it ends. Each connection begins with a read of the store, because decisions may have been missed. */
   async #listen(signal: AbortSignal): Promise<void> {
     const outage = new Outage();
     const opened = () => {
@@ -160,7 +160,7 @@ export class Resumer {
         await this.#source.client.hear(signal, opened, (event) => this.#heard(event, opened));
       } catch (error) {
         if (signal.aborted) return;
-        if (!(error instanceof Again)) throw error;
+        if (!(error instanceof RetryableError)) throw error;
         const pause = outage.pause(Number.POSITIVE_INFINITY, error.after) as number;
         await sleep(pause, signal).catch(() => undefined);
       }
@@ -174,14 +174,14 @@ export class Resumer {
     try {
       record = (readAnswer(event.data, ANSWER) as { record?: unknown } | null)?.record;
     } catch {
-      // Whatever it was, it was not understood: everything is looked at again.
+      // An event that is not understood: look at everything again.
       reset();
       return;
     }
     if (!isRecord(record) || record.state === "pending" || this.#end.signal.aborted) return;
     if (this.#runs.decided(record.id) || record.context?.framework !== this.#source.framework) return;
     const run = this.#source.runOf?.(record);
-    // It may not be stored yet: once more a little later.
+    // The run may not be stored yet, so look again a little later.
     if (run !== undefined) this.#runs.want(run, SOON);
     else this.#scanSoon();
   }
@@ -193,7 +193,7 @@ export class Resumer {
     }, SOON);
   }
 
-  /** Looks at the store; one look at a time. */
+  /** Reads the store; one read at a time. */
   #scan(): void {
     if (this.#end.signal.aborted) return;
     if (this.#scanning) {
@@ -214,7 +214,7 @@ export class Resumer {
     for (const run of await this.#source.waiting()) this.#runs.stored(run);
   }
 
-  /** Goes on with a run if it can. What it says is in how many milliseconds to look again, if by itself at all. */
+  /** Resumes a run if it can. Returns in how many milliseconds to look again; nothing if only an event should do it. */
   async #attend(run: string): Promise<number | undefined> {
     const release = this.#lock === undefined ? undefined : await this.#lock(run);
     const alone = release !== undefined;
@@ -232,11 +232,11 @@ export class Resumer {
         const ran = states.some((state) => state === "succeeded" || state === "failed");
         if (!alone && ran && !this.#runs.settled(run)) return SETTLE;
         const now = `${found.requests.join()} ${states.join()}`;
-        // It went on, and waits for the same again: not at once, or it would turn in a circle.
+        // The run waits for the same requests again: wait before the next try, so that it does not loop.
         if (now === before) return SETTLE;
         before = now;
         await inSessionOf(records[0], this.#source.client, () => this.#source.goOn(run, { alone }));
-        this.#told(() => this.#options.onResumed?.(run));
+        this.#notify(() => this.#options.onResumed?.(run));
       }
     } finally {
       await release?.();
@@ -246,7 +246,7 @@ export class Resumer {
   #tell(error: unknown, run?: string): void {
     const { onError } = this.#options;
     if (onError) {
-      this.#told(() => onError(error, run));
+      this.#notify(() => onError(error, run));
       return;
     }
     const text = error instanceof Error ? error.message : String(error);
@@ -254,11 +254,11 @@ export class Resumer {
   }
 
   /** A listener that throws changes nothing. */
-  #told(listener: () => unknown): void {
+  #notify(listener: () => unknown): void {
     try {
       Promise.resolve(listener()).catch(() => undefined);
     } catch {
-      // Nor does it here.
+      // An asynchronous error changes nothing either.
     }
   }
 }

@@ -1,11 +1,11 @@
-/** The runs that a resumer knows: each is attended to by one worker at a time, and tried again after growing pauses. */
+/** The runs of a resumer. One worker at a time handles a run, and failures are retried with backoff. */
 import type { PausedRun } from "./resumer.js";
 
-interface Known {
+interface KnownRun {
   id: string;
   requests: readonly string[];
   state: "idle" | "queued" | "busy";
-  /** Something happened while it was busy. */
+  /** Whether something happened while it was busy. */
   again: boolean;
   failures: number;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -18,21 +18,21 @@ const FIRST = 500;
 const LONGEST = 300_000;
 
 export class Runs {
-  #known = new Map<string, Known>();
+  #known = new Map<string, KnownRun>();
   /** Which run waits for a request. */
   #of = new Map<string, string>();
-  #queue: Known[] = [];
+  #queue: KnownRun[] = [];
   #busy = new Set<Promise<void>>();
   #closed = false;
 
-  /** `attend` says in how many milliseconds to look at the run again, if by itself at all. */
+  /** `attend` returns in how many milliseconds to look at the run again; nothing if only an event should do it. */
   constructor(
     private readonly atOnce: number,
     private readonly attend: (run: string) => Promise<number | undefined>,
     private readonly failed: (error: unknown, run: string) => void,
   ) {}
 
-  /** It is to be looked at; also after `later`, where its store may not have it yet. */
+  /** Queues the run; also once more after `later`, if the store may not have it yet. */
   want(id: string, later?: number): void {
     const known = this.#get(id);
     if (known.state === "idle") this.#enqueue(known);
@@ -40,14 +40,14 @@ export class Runs {
     if (later !== undefined) known.timer ??= this.#timer(known, later);
   }
 
-  /** The store has it. It is read unless the stream would have told of a decision. */
+  /** The store has the run. Its requests are read unless the stream would have reported a decision. */
   stored({ id, requests }: PausedRun): void {
     const known = this.#known.get(id);
     if (known?.read && same(known.requests, requests)) return;
     if (known?.timer === undefined || known.failures === 0) this.want(id);
   }
 
-  /** The requests of a run as it is stored now; none when it does not wait. */
+  /** The requests of a run as it is stored now; empty if it does not wait. */
   waits(id: string, requests: readonly string[] | undefined): void {
     const known = this.#get(id);
     if (!same(known.requests, requests ?? [])) known.settled = false;
@@ -67,7 +67,7 @@ export class Runs {
     return true;
   }
 
-  /** The stream was away: what was read before may not be true any more. */
+  /** The stream was interrupted, so everything must be read again. */
   doubt(): void {
     for (const known of this.#known.values()) known.read = false;
   }
@@ -91,7 +91,7 @@ export class Runs {
     while (this.#busy.size > 0) await Promise.all(this.#busy);
   }
 
-  #get(id: string): Known {
+  #get(id: string): KnownRun {
     const found = this.#known.get(id);
     if (found) return found;
     const blank = {
@@ -102,19 +102,19 @@ export class Runs {
       read: false,
       settled: false,
     } as const;
-    const known: Known = { id, ...blank, timer: undefined };
+    const known: KnownRun = { id, ...blank, timer: undefined };
     this.#known.set(id, known);
     return known;
   }
 
-  #timer(known: Known, ms: number): ReturnType<typeof setTimeout> {
+  #timer(known: KnownRun, ms: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
       known.timer = undefined;
       if (!this.#closed) this.want(known.id);
     }, ms);
   }
 
-  #enqueue(known: Known): void {
+  #enqueue(known: KnownRun): void {
     if (this.#closed) return;
     clearTimeout(known.timer);
     known.timer = undefined;
@@ -135,7 +135,7 @@ export class Runs {
     }
   }
 
-  async #work(known: Known): Promise<void> {
+  async #work(known: KnownRun): Promise<void> {
     known.state = "busy";
     known.again = false;
     let later: number | undefined;

@@ -1,4 +1,4 @@
-/** Where paused runs are kept, for frameworks that have no store of their own: an interface, and files for one machine. */
+/** A store of paused runs, for frameworks without one: an interface, and files for one machine. */
 import { ConfigError } from "../errors.js";
 import { builtin, host } from "../runtime.js";
 
@@ -11,7 +11,7 @@ export interface RunStore {
   lock?: Lock;
 }
 
-/** Takes a run for this process, and gives what lets go of it; nothing while another process has it. */
+/** Locks a run for this process and returns the function that unlocks it; nothing while another process has the lock. */
 export type Lock = (run: string) => Promise<(() => Promise<void>) | undefined>;
 
 interface File {
@@ -36,7 +36,7 @@ function files(): Fs {
   return fs;
 }
 
-/** A name for a file that no other run has, and that leads out of no folder. */
+/** A file name that is unique for the run and cannot leave the folder. */
 function named(run: string): string {
   const name = encodeURIComponent(run).replaceAll("*", "%2A");
   if (run === "" || name.length > 150)
@@ -45,7 +45,7 @@ function named(run: string): string {
 }
 
 let count = 0;
-/** Writes a file that nobody else has open, and sees it on the disk. */
+/** Writes a new file and syncs it to the disk. */
 async function fresh(folder: string, text: string): Promise<string> {
   const { open } = files();
   count += 1;
@@ -103,7 +103,7 @@ export class FileStore implements RunStore {
     return readdir(this.folder);
   }
 
-  /** The names in the folder are on the disk too. */
+  /** Syncs the names in the folder to the disk. */
   async #sync(): Promise<void> {
     const folder = await files()
       .open(this.folder, "r")
@@ -115,9 +115,9 @@ export class FileStore implements RunStore {
 }
 
 /**
- * One process at a time for each run, by files in a folder of one machine. A process that is gone has let go.
+ * A lock for each run, by files in a folder of one machine. The lock of a process that ended does not count.
  *
- * Every holder has a number, and the file with the highest one counts: so nobody takes away a lock that somebody has just
+ * Every holder has a number, and the file with the highest one counts: so no process removes a lock that another has just
  * taken over.
  */
 export function fileLock(folder: string): Lock {
@@ -155,7 +155,7 @@ export function fileLock(folder: string): Lock {
 
 const FREE = "free";
 
-/** This process, by a number and by when it was started: numbers are used again. */
+/** This process, by its number and its start time, because numbers are reused. */
 const self = async () => `${host?.pid ?? 0} ${(await startOf(host?.pid ?? 0)) ?? ""}`;
 
 async function alive(holder: string): Promise<boolean> {
@@ -170,7 +170,7 @@ async function alive(holder: string): Promise<boolean> {
   return now === undefined || now === start;
 }
 
-/** When a process was started, where the system says so. */
+/** The start time of a process, if the system tells it. */
 async function startOf(pid: number): Promise<string | undefined> {
   const text = await files()
     .readFile(`/proc/${pid}/stat`, "utf8")

@@ -12,7 +12,7 @@ import { NotJson } from "../errors.js";
 import { checkOptions, type Names } from "../options.js";
 import { readJson } from "../strict.js";
 import type { CreateBody, Json, JsonObject, RequestRecord } from "../wire.js";
-import { Life, Refusal, type Word } from "./life.js";
+import { Refusal, RequestStates, type Word } from "./life.js";
 
 export type { Word } from "./life.js";
 
@@ -22,7 +22,7 @@ export const edit = (args: JsonObject): Word => ({ decision: "edit", arguments: 
 export const respond = (answer: Json): Word => ({ decision: "respond", answer });
 
 export interface GatewayOptions {
-  /** Says something about every new request at once, as a policy would. Nothing said: it waits. */
+  /** Decides each new request at once, as a policy would. Without a result the request waits. */
   decide?: (record: RequestRecord) => Word | undefined;
 }
 
@@ -32,7 +32,7 @@ const REVIEWER = "plk_reviewer_";
 export class Gateway {
   /** While true, nothing answers: what a connection to a stopped server looks like. */
   down = false;
-  readonly #life = new Life();
+  readonly #life = new RequestStates();
   readonly #decide: (record: RequestRecord) => Word | undefined;
   readonly #events: { id: string; type: string; at: string; record: RequestRecord }[] = [];
   readonly #listeners = new Set<() => void>();
@@ -76,12 +76,12 @@ export class Gateway {
     }
   }
 
-  /** A person's word. */
+  /** Decides as a person. */
   decide(id: string, word: Word, by = "ann"): Promise<RequestRecord> {
     return this.#life.decide(id, by, word);
   }
 
-  /** What only time or a reviewer does to a request. */
+  /** Changes that only time or a reviewer makes. */
   end(id: string, state: "expired" | "lapsed" | "revoked" | "unknown"): RequestRecord {
     return this.#life.end(id, state);
   }
@@ -178,7 +178,7 @@ export class Gateway {
       const left = until - performance.now();
       if (news || left <= 0) return record;
       signal.throwIfAborted();
-      // A deadline is a change that nobody announces.
+      // A deadline changes a record without an event.
       await this.#change(Math.min(left, Math.max(1, Date.parse(record.expires_at) - Date.now())), signal);
     }
   }
@@ -207,7 +207,7 @@ export class Gateway {
         const write = (text: string) => controller.enqueue(utf8.encode(text));
         write(`retry: 1000\nid: mem.${next}\n\n`);
         while (!signal.aborted && !this.down) {
-          // Records past their deadline change when somebody looks.
+          // Records past their deadline change when they are read.
           void this.requests;
           for (const event of this.#events.slice(next)) {
             if (agent !== undefined && event.record.agent !== agent) continue;

@@ -26,7 +26,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is said about one request. */
+/** A decision about one request. */
 export interface Word {
   decision: DecisionWord;
   reason?: string;
@@ -47,7 +47,7 @@ interface Entry {
 const CLAIM = 15 * 60_000;
 const REPORT = 60 * 60_000;
 
-export class Life {
+export class RequestStates {
   #entries = new Map<string, Entry>();
   /** Called after every change, with what happened. */
   changed: (type: string, record: RequestRecord) => void = () => {};
@@ -79,7 +79,7 @@ export class Life {
     const again = weak === undefined ? undefined : mine.find((entry) => attaches(entry, weak, body));
     if (again) {
       again.keys.add(key);
-      // The new key stands for the new body: a repeated create must find its own.
+      // The new key belongs to the new body, so that a repeated create finds its own request.
       again.body = text;
       return { record: copy(again.record), fresh: false };
     }
@@ -206,7 +206,7 @@ export class Life {
     return copy(entry.record);
   }
 
-  /** What only time or a reviewer does. */
+  /** Changes that only time or a reviewer makes. */
   end(id: string, state: "expired" | "lapsed" | "revoked" | "unknown"): RequestRecord {
     const entry = this.#find(id);
     this.#move(entry, state, state);
@@ -219,7 +219,7 @@ export class Life {
     this.changed(`request.${event}`, copy(entry.record));
   }
 
-  /** Deadlines are checked whenever somebody looks, as on the server. */
+  /** Deadlines are checked on every read, as on the server. */
   #now(entry: Entry): Entry {
     const { record } = entry;
     const past = (text: string | null | undefined) => text != null && Date.parse(text) <= Date.now();
@@ -242,7 +242,7 @@ export class Life {
   }
 }
 
-/** A weak key finds the same call again while nobody has used its approval. */
+/** A weak key finds the same call again until its permit is claimed. */
 function attaches(entry: Entry, weak: string, body: CreateBody): boolean {
   const { record } = entry;
   return (
@@ -257,7 +257,7 @@ function attaches(entry: Entry, weak: string, body: CreateBody): boolean {
   );
 }
 
-/** Whose call it is: what the server compares of a context. */
+/** The parts of a context that name the owner of a call, as the server compares them. */
 function whose(context: unknown): JsonObject {
   const fields = ["user", "tenant", "app", "cwd", "lineage", "turn"];
   const all = Object.entries((context ?? {}) as JsonObject);

@@ -1,7 +1,7 @@
 /** Whose a call is comes from the session around it, whoever names that session, and stays known when a run is resumed. */
 import { expect, test } from "vitest";
 import { type AdapterOptions, Gate } from "../../src/adapters/common.js";
-import { type Player, StoredRuns } from "../../src/adapters/stored-runs.js";
+import { type RunDriver, StoredRuns } from "../../src/adapters/stored-runs.js";
 import { type RequestRecord, session } from "../../src/index.js";
 import { Resumer, type ResumeSource, type RunStore } from "../../src/resume/index.js";
 import { approve, Gateway } from "../../src/testing/index.js";
@@ -42,7 +42,7 @@ function stored(gateway: Gateway, kept = new Map<string, string>()) {
   };
   const client = gateway.client({ outageBudget: 20 });
   const ran: unknown[] = [];
-  const player = async (): Promise<Player<string, string>> => {
+  const player = async (): Promise<RunDriver<string, string>> => {
     const gate = new Gate("memory", { client, mode: "pause" });
     return {
       begin: async () => ({ state: "paused" }),

@@ -38,7 +38,7 @@ Tools = Iterable[str] | Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True)
-class Where:
+class CallOrigin:
     """Where a call comes from. Nested in an `AgentTool`, session and invocation are those of the outermost run: the
     inner ones are thrown away with the call and would mean nothing to a person, nor to a restarted process."""
 
@@ -78,12 +78,12 @@ class Where:
         return {name: value for name, value in found.items() if value is not None}
 
 
-OUTER: contextvars.ContextVar[Where | None] = contextvars.ContextVar("placet_adk_outer", default=None)
+OUTER: contextvars.ContextVar[CallOrigin | None] = contextvars.ContextVar("placet_adk_outer", default=None)
 AROUND: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("placet_adk_around", default=())
 """The root agents of the runs around this one: a gate that several agents share may name the tools of all of them."""
 
 
-def where(tool_context: Any) -> Where:
+def where(tool_context: Any) -> CallOrigin:
     """Reads ADK's context. Whatever is missing or of another type is left out, never guessed."""
     session = getattr(tool_context, "session", None)
     invocation = getattr(tool_context, "_invocation_context", None)
@@ -93,7 +93,7 @@ def where(tool_context: Any) -> Where:
         outer = None  # asked from within the tool itself, or by an agent that shares the session
     around = current_session() if own_session is None else None
     if around is not None:
-        return Where(
+        return CallOrigin(
             around.app, around.id, True, around.user, around.agent, around.invocation,
             None, None, None, tuple(around.lineage), False, False,
         )  # fmt: skip
@@ -104,7 +104,7 @@ def where(tool_context: Any) -> Where:
     turn = _turn(session, call_id)
     # An answer to a paused call may come in an invocation of its own; the call stays one of the first.
     own_invocation = _text(getattr(turn or tool_context, "invocation_id", None))
-    return Where(
+    return CallOrigin(
         app=outer.app if outer else _text(getattr(session, "app_name", None)),
         session=outer.session if outer else own_session or "adk",
         known=outer.known if outer else own_session is not None,
@@ -152,11 +152,11 @@ class Counter:
     def __init__(self) -> None:
         self._invocations: OrderedDict[str, tuple[keys.Ordinals, dict[str, int]]] = OrderedDict()
 
-    def turn(self, place: Where) -> str | None:
+    def turn(self, place: CallOrigin) -> str | None:
         """Which message of the user it belongs to: the same call in another one is another call."""
         return place.invocation
 
-    def number(self, place: Where, tool: str, arguments: Any) -> int:
+    def number(self, place: CallOrigin, tool: str, arguments: Any) -> int:
         name = f"{place.session}/{place.invocation}"
         if name not in self._invocations:
             self._invocations[name] = (keys.Ordinals(), {})
@@ -172,8 +172,8 @@ class Counter:
 
 
 @dataclass
-class Asking:
-    """Which calls are asked for, and how. The same for all of one adapter object."""
+class GateSettings:
+    """Which calls are gated, and how. Shared by all calls of one adapter object."""
 
     tools: Tools = None
     risk: str | Mapping[str, str] | None = None
@@ -194,7 +194,7 @@ class Asking:
         for tool, risk in risks.items():
             _names.checked_risk(f"risk[{tool!r}]" if tool else "risk", risk)
         _names.checked_allowed("allowed", self.allowed)
-        self.named = _names.Named(
+        self.named = _names.ToolNames(
             tools=None if callable(self.tools) else self.tools,
             risk=self.risk if isinstance(self.risk, Mapping) else None,
         )
@@ -210,7 +210,7 @@ class Asking:
             return self.tools(tool) is not False
         return self.unsure or tool.name in self.tools
 
-    def call(self, tool: Any, arguments: dict[str, Any], place: Where) -> Call:
+    def call(self, tool: Any, arguments: dict[str, Any], place: CallOrigin) -> Call:
         name = tool.name
         signature = _signature(tool)
         turn = self.counter.turn(place)
@@ -278,7 +278,7 @@ def checked_on_denied(word: str | None) -> None:
         raise errors.ConfigError(f"on_denied={word!r}: use return or raise")
 
 
-def raises(on_denied: str | None, place: Where, status: str | None = None) -> bool:
+def raises(on_denied: str | None, place: CallOrigin, status: str | None = None) -> bool:
     """Whether a call that does not run raises. A node of a workflow has no model that would understand a refusal: the
     next node would take it for the tool's result. An answer of a person is one."""
     if on_denied is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._adk_pause import Reading
+from ._adk_pause import PauseReader
 
 from google.adk.agents.base_agent import BaseAgent  # isort: skip
 from google.adk.agents.parallel_agent import ParallelAgent  # isort: skip
@@ -14,7 +14,7 @@ RUNNING = 2
 """The status of a workflow's node that runs."""
 
 
-def busy(found: Reading, root: Any, invocation_id: str, is_old: Callable[[float], bool]) -> bool:
+def busy(found: PauseReader, root: Any, invocation_id: str, is_old: Callable[[float], bool]) -> bool:
     """Whether a branch of this run is neither paused nor done, and something of the run happened lately.
 
     To go on then would be to run that branch twice at once: ADK resumes all of a run, or none of it.

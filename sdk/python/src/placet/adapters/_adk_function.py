@@ -12,7 +12,7 @@ from placet import args as arguments_of
 from placet import errors
 
 from . import _adk, _adk_seal
-from ._adk import Where, logger
+from ._adk import CallOrigin, logger
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -66,16 +66,16 @@ def tool(
             tool, client=client, risk=risk, summary=summary, allowed=allowed, expires_in=expires_in, hold_for=hold_for,
             on_denied=on_denied,
         )  # fmt: skip
-    asks = Function(fn, client if client is not None else placet.AsyncClient(), hold_for)
+    asks = GatedFunction(fn, client if client is not None else placet.AsyncClient(), hold_for)
     asks.on_denied = on_denied
-    asks.asking = _adk.Asking(None, risk, summary, allowed, expires_in)
+    asks.asking = _adk.GateSettings(None, risk, summary, allowed, expires_in)
     return asks.wrapper()
 
 
-class Function:
-    """A function and how it is asked for. Looks like a tool to `Asking`."""
+class GatedFunction:
+    """A gated function. It looks like a tool to `GateSettings`."""
 
-    asking: _adk.Asking
+    asking: _adk.GateSettings
     on_denied: str | None = None
 
     def __init__(self, fn: Callable[..., Any], client: placet.AsyncClient, hold_for: float | None):
@@ -120,7 +120,7 @@ class Function:
         gated.__annotations__ = {**getattr(self.func, "__annotations__", {}), **hints}
         return gated
 
-    async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: Where) -> Any:
+    async def run(self, travel: dict[str, Any], stay: dict[str, Any], place: CallOrigin) -> Any:
         try:
             call = self.asking.call(self, _dumped(travel), place)
             call.accepts = self.misfit
@@ -134,7 +134,7 @@ class Function:
             if _adk.raises(self.on_denied, place, held.status):
                 held.raise_for_refusal()
             return self.refused(held)
-        permit = _adk_seal.Permitted(held)
+        permit = _adk_seal.PermittedCall(held)
         try:
             chosen = self.revived(held.arguments) if held.edited else travel
             positional, keywords = self.signature.call(chosen, stay)
@@ -172,7 +172,7 @@ class Function:
 
     # What a caller gets to see. The community's decorator has other shapes.
 
-    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> Where:
+    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> CallOrigin:
         return _adk.where(tool_context)
 
     def approved(self, held: Any, result: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ._adk_pause import INPUT, Reading
+from ._adk_pause import INPUT, PauseReader
 
 from google.adk.agents.base_agent import BaseAgent  # isort: skip
 from google.adk.agents.loop_agent import LoopAgent  # isort: skip
@@ -61,7 +61,7 @@ class Guard(BasePlugin):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class Calls:
+class AgentCalls:
     """The calls of one agent in one invocation."""
 
     waiting: bool = False
@@ -72,19 +72,19 @@ class Calls:
     """Whether the invocation goes on after a pause."""
 
 
-def _calls(agent: Any, invocation: Any) -> Calls:
+def _calls(agent: Any, invocation: Any) -> AgentCalls:
     if not _steered(agent):
-        return Calls()
+        return AgentCalls()
     mine = (agent.name, invocation.invocation_id)
-    found = Reading(invocation.session.events)
+    found = PauseReader(invocation.session.events)
     waiting = [one for one in found.waiting.values() if one.node is None and (one.author, one.invocation_id) == mine]
     resumed = _RESUMED.get()
     if resumed is not None and resumed[0] == invocation.invocation_id:
         answered = any(one.confirmation_id in resumed[1] for one in waiting)
-        return Calls(bool(waiting), answered, True)
+        return AgentCalls(bool(waiting), answered, True)
     answered = any(one.answered_at is not None for one in waiting)
     done = any((one.author, one.invocation_id) == mine for one, _ in found.done)
-    return Calls(bool(waiting), answered, answered or done)
+    return AgentCalls(bool(waiting), answered, answered or done)
 
 
 def _steered(agent: Any) -> bool:

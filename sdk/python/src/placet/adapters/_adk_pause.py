@@ -92,11 +92,11 @@ def paused(events: Sequence[Event]) -> list[Paused]:
 
     Also those whose answer ADK has taken, and that have no result yet: the process died in between.
     """
-    return list(Reading(events).waiting.values())
+    return list(PauseReader(events).waiting.values())
 
 
-class Reading:
-    """One reading of a session's events: what waits, and what went on since it waited."""
+class PauseReader:
+    """Reads a session's events: the calls that wait, and those that went on."""
 
     def __init__(self, events: Sequence[Event]):
         self.waiting: dict[tuple[str, str], Paused] = {}
@@ -186,7 +186,7 @@ def _request(payload: Any) -> str | None:
 
 
 async def answer(client: placet.AsyncClient, one: Paused) -> types.Part | None:
-    """What to tell ADK about one call; None while nobody has decided, and while another process runs it."""
+    """The answer for ADK about one call; None before the decision, and while another process runs it."""
     record = await client.get(one.request_id)
     if record.state in {"pending", "claimed"}:
         return None

@@ -14,7 +14,7 @@ from placet import errors, resume_source
 from . import _adk
 from ._adk_busy import busy
 from ._adk_guard import guarded, is_mark
-from ._adk_pause import ENDED, BrokenPause, Paused, Reading, answer, drain
+from ._adk_pause import ENDED, BrokenPause, Paused, PauseReader, answer, drain
 
 from google.adk.agents.base_agent import BaseAgent  # isort: skip (after _adk, which says what is missing)
 from google.adk.events.event import Event  # isort: skip
@@ -99,12 +99,12 @@ class Session:
             app_name=self._runner.app_name, user_id=self._user, session_id=self._id
         )
 
-    async def read(self) -> Reading:
+    async def read(self) -> PauseReader:
         session = await self.stored()
         if session is None:
             app = self._runner.app_name
             raise errors.ConfigError(f"there is no session `{self._id}` of user `{self._user}` in app `{app}`")
-        return Reading(session.events)
+        return PauseReader(session.events)
 
     async def go_on(self) -> list[Any]:
         """Answers what is decided, one branch after the other, and reads each run to its end."""
@@ -133,7 +133,9 @@ class Session:
             raise trouble
         return events
 
-    async def _next(self, found: Reading, tried: set[tuple[str, str]]) -> tuple[list[Paused], list[types.Part]] | None:
+    async def _next(
+        self, found: PauseReader, tried: set[tuple[str, str]]
+    ) -> tuple[list[Paused], list[types.Part]] | None:
         """The calls of one branch that can be answered now, in one message."""
         branches: dict[tuple[str, Any], list[Paused]] = {}
         for one in found.waiting.values():
@@ -177,7 +179,7 @@ class Session:
             raise _innermost(error) from error
         return seen
 
-    def _check(self, calls: list[Paused], found: Reading) -> None:
+    def _check(self, calls: list[Paused], found: PauseReader) -> None:
         for one in calls:
             where = f"`{one.tool}` (request {one.request_id})"
             if not one.whole and self._grace is None:
@@ -229,7 +231,7 @@ def _result(one: Paused, response: dict[str, Any]) -> Any:
 
 def stalled(events: Any, is_old: Callable[[float], bool]) -> list[str]:
     """The invocations in which a paused call has its result, and nothing came after it in its branch."""
-    found = Reading(events)
+    found = PauseReader(events)
     waits = {(one.invocation_id, one.branch) for one in found.waiting.values()}
     last: dict[tuple[str, Any], Any] = {}
     for event in events:

@@ -13,7 +13,7 @@ from placet.resume import Run
 
 from . import _adk
 from ._adk import logger
-from ._adk_pause import GoesOnLater, Reading
+from ._adk_pause import GoesOnLater, PauseReader
 from ._adk_resume import Session, stalled
 
 GRACE = 30.0
@@ -61,7 +61,7 @@ class Sessions(core.Source):
         # Of whatever age: it is not quiet, even if it is too early to go on with it.
         if stalled(events, lambda moment: True):
             return Run(key)
-        requests = tuple(one.request_id for one in Reading(events).waiting.values())
+        requests = tuple(one.request_id for one in PauseReader(events).waiting.values())
         return Run(key, requests) if requests else None
 
     async def find(self, record: Any) -> Run | None:

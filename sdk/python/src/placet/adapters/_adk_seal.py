@@ -15,8 +15,8 @@ from . import _adk
 from google.adk.tools.tool_confirmation import ToolConfirmation  # isort: skip (after _adk, which says what is missing)
 
 
-class Permitted:
-    """One approved call on its way through ADK: the permit, and what exactly it is for."""
+class PermittedCall:
+    """An approved call that ADK is running: its permit, and the exact arguments it is for."""
 
     def __init__(self, held: Any):
         self.held = held
@@ -56,10 +56,10 @@ PERMITTED = "_placet_permitted"
 INSTEAD = "_placet_instead"
 
 
-def permitted(tool_context: Any) -> Permitted | None:
+def permitted(tool_context: Any) -> PermittedCall | None:
     """The permit of this very call. ADK gives one context object to every hook of one call."""
     found = getattr(tool_context, PERMITTED, None)
-    return found if isinstance(found, Permitted) else None
+    return found if isinstance(found, PermittedCall) else None
 
 
 def seal(tool: Any) -> None:
@@ -106,7 +106,7 @@ def roots(tool_context: Any) -> tuple[Any, ...]:
 
 
 async def _run_permitted(
-    name: str, permit: Permitted, inner: Callable[..., Any], args: dict[str, Any], tool_context: Any
+    name: str, permit: PermittedCall, inner: Callable[..., Any], args: dict[str, Any], tool_context: Any
 ) -> Any:
     if permit.began:
         return _adk.not_run(name, RuntimeError("the permit of this call was used before"))
@@ -128,7 +128,7 @@ async def _run_permitted(
     return with_note(permit.held, result)
 
 
-async def _streamed(permit: Permitted, results: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+async def _streamed(permit: PermittedCall, results: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     """What a streaming tool says, one thing after the other. Its end is what is reported."""
     try:
         if permit.held.edited:
@@ -162,9 +162,9 @@ def with_note(held: Any, result: Any) -> Any:
     return {**(result if isinstance(result, dict) else {"result": result}), **held.note()}
 
 
-def hand_over(arguments: dict[str, Any], tool_context: Any, held: Any) -> Permitted:
+def hand_over(arguments: dict[str, Any], tool_context: Any, held: Any) -> PermittedCall:
     """Makes ADK run what was approved. It takes edits from the dict it gave us, changed in place, and nowhere else."""
-    permit = Permitted(held)
+    permit = PermittedCall(held)
     arguments.clear()
     arguments.update(_adk.copied(held.arguments))
     setattr(tool_context, PERMITTED, permit)

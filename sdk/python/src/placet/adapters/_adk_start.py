@@ -16,13 +16,13 @@ CFC = "support_cfc"
 """The option of a run by which the model's provider runs code."""
 
 
-class Start:
+class StartChecks:
     """The checks of one gate. Each raises `ConfigError`, which ends the run before the next thing happens."""
 
     def __init__(self, gate: Any, uncovered: Any):
         self._gate = gate
         self._allowed = _names.checked_uncovered(uncovered)
-        self._let_pass = _names.Named(uncovered=self._allowed)
+        self._let_pass = _names.ToolNames(uncovered=self._allowed)
         self.plugin = False
 
     async def at_run(self, invocation: Any) -> None:

@@ -43,8 +43,8 @@ class Options(CallOptions, total=False):
     uncovered: _names.Uncovered
 
 
-class Asking:
-    """The options that all these adapters have, and the requests they make."""
+class GateSettings:
+    """The options that these adapters share, and the requests they make."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ Tools = Iterable[str] | Mapping[str, CallOptions | bool] | None
 
 
 class Selection:
-    """Which tools are gated, and what is said about each. Without a list it is all of them: policy allows the rest."""
+    """Which tools are gated, and their options. Without a list all are gated: policy allows the rest."""
 
     def __init__(self, tools: Tools, defaults: Mapping[str, Any], carries: Iterable[str]):
         if isinstance(tools, str):
@@ -44,7 +44,7 @@ class Selection:
         self._defaults = self._checked("the defaults", {"allowed": tuple(carries), **defaults})
         self._tools: dict[str, dict[str, Any]] | None = None
         tools = list(tools) if tools is not None and not isinstance(tools, Mapping) else tools
-        self.named = _names.Named(tools=tools)
+        self.named = _names.ToolNames(tools=tools)
         """The names given here, until each was seen to be that of a real tool. The adapter says which there are."""
         if tools is None:
             return
@@ -87,18 +87,18 @@ def checked_mode(mode: Mode, hold_for: float | None) -> Mode:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a call comes from: the session people see, and whether it is the same after a restart."""
+class CallPlace:
+    """The session of a call, and whether it is the same after a restart."""
 
     session: str
     lasting: bool
 
 
-def place(given: str | None, thread: str | None, otherwise: str) -> Place:
+def place(given: str | None, thread: str | None, otherwise: str) -> CallPlace:
     """The session: as given, as `placet.session` around says, as the framework calls its conversation, or made up."""
     around = current()
     found = given or (around.id if around else None) or thread
-    return Place(found, True) if found else Place(otherwise, False)
+    return CallPlace(found, True) if found else CallPlace(otherwise, False)
 
 
 def made_up(framework: str) -> str:
@@ -110,7 +110,7 @@ def call(
     framework: str,
     tool: str,
     arguments: dict[str, Any],
-    where: Place,
+    where: CallPlace,
     call_id: str | None,
     options: Mapping[str, Any],
     *,
@@ -223,8 +223,8 @@ async def permit(client: AsyncClient, asked: Call, record: Record) -> AsyncHeld:
     return AsyncHeld(client, refusal(record), asked.tool, record.id)
 
 
-class Kept:
-    """Permits of calls that stopped to ask something of their own: the run that goes on is the approved one."""
+class KeptPermits:
+    """Permits of calls that stopped to ask something of their own. The resumed call uses the same permit."""
 
     def __init__(self) -> None:
         self._held: dict[str, Any] = {}

@@ -21,7 +21,7 @@ SUMMARY = 8_000
 
 
 class Dialect:
-    """How a graph wants to hear yes, no and an answer. `may` are the words of Placet it understands."""
+    """How a graph takes a yes, a no and an answer. `may` are the decisions of Placet that it can take."""
 
     may: tuple[str, ...] = ()
 
@@ -106,15 +106,15 @@ class HumanInTheLoop(Dialect):
         return {"decisions": answers} if self.batched else answers[0]
 
 
-class Plain(Dialect):
+class PlainDialect(Dialect):
     """`interrupt("How many?")`: a question, and the answer is the resume value. A no leaves the graph paused."""
 
     def answered(self, answer: Any, held: Held) -> Any:
         return answer
 
 
-class Paused(Dialect):
-    """The pause of `PlacetMiddleware`, which reads the decision itself: it only wants to be woken."""
+class PauseDialect(Dialect):
+    """The pause of `PlacetMiddleware`, which reads the decision itself when it is resumed."""
 
     def no(self, held: Held) -> Any:
         return {"placet": held.request_id}
@@ -157,12 +157,12 @@ class Question:
 
 def questions(interrupt: Any, node: str, thread: str, app: str | None, options: Mapping[str, Any]) -> list[Question]:
     """What one interrupt asks. One that speaks no known dialect is an error: nothing is guessed."""
-    asked = _Asked(interrupt, node, thread, app, options)
+    asked = _InterruptContext(interrupt, node, thread, app, options)
     value = interrupt.value
     if isinstance(value, str):
-        return [asked.question(0, Plain(), value)]
+        return [asked.question(0, PlainDialect(), value)]
     if isinstance(value, Mapping) and value.get("type") == "placet" and isinstance(value.get("request"), str):
-        return [Question(interrupt.id, 0, Paused(), known=value["request"])]
+        return [Question(interrupt.id, 0, PauseDialect(), known=value["request"])]
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         return [_one_call(asked, value)]
     if isinstance(value, Mapping) and "action_requests" in value:
@@ -177,8 +177,8 @@ def questions(interrupt: Any, node: str, thread: str, app: str | None, options: 
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What all questions of one interrupt have in common."""
+class _InterruptContext:
+    """The context that all questions of one interrupt share."""
 
     interrupt: Any
     node: str
@@ -201,7 +201,7 @@ class _Asked:
             "langgraph",
             tool_name(name),
             arguments,
-            _calls.Place(self.thread, True),
+            _calls.CallPlace(self.thread, True),
             self._id(index, name, arguments),
             {"summary": _short(description), **self.options},
             app=self.app,
@@ -240,7 +240,7 @@ class _Asked:
         return f"{self.interrupt.id}/{index}/{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _inbox(asked: _Asked, index: int, item: Mapping[str, Any]) -> Question:
+def _inbox(asked: _InterruptContext, index: int, item: Mapping[str, Any]) -> Question:
     request, config = item["action_request"], item.get("config") or {}
     action, arguments = str(request.get("action") or ""), request.get("args") or {}
     dialect = AgentInbox(
@@ -253,7 +253,7 @@ def _inbox(asked: _Asked, index: int, item: Mapping[str, Any]) -> Question:
     return asked.action(index, dialect, action, arguments, item.get("description"))
 
 
-def _batch(asked: _Asked, value: Mapping[str, Any]) -> list[Question]:
+def _batch(asked: _InterruptContext, value: Mapping[str, Any]) -> list[Question]:
     reviews = {str(one["action_name"]): one for one in value.get("review_configs") or []}
     found = []
     for index, request in enumerate(value["action_requests"]):
@@ -264,7 +264,7 @@ def _batch(asked: _Asked, value: Mapping[str, Any]) -> list[Question]:
     return found
 
 
-def _one_call(asked: _Asked, value: Mapping[str, Any]) -> Question:
+def _one_call(asked: _InterruptContext, value: Mapping[str, Any]) -> Question:
     allows, schema = _of_schema(asked.interrupt.response_schema)
     dialect = HumanInTheLoop(str(value["name"]), allows, batched=False)
     return asked.action(0, dialect, dialect.name, value.get("args"), value.get("description"), schema)

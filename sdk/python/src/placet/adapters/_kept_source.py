@@ -38,7 +38,7 @@ class KeptRuns(Source):
         self.agent, self.store, self.client = agent, store, client
         self._running, self._on_result = running, on_result
         self._key_of: dict[str, str] = {}
-        self.doubts = _resuming.Doubts(0.0)  # with the lock of the store nobody else is about to store a result
+        self.doubts = _resuming.UnsettledCalls(0.0)  # with the lock of the store nobody else is about to store a result
 
     # --- What a framework says ---------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class KeptRuns(Source):
         """Puts what a stopped run waits for to people."""
         raise NotImplementedError
 
-    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.Attempt) -> Any:
+    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.ResumeAttempt) -> Any:
         """Goes on with what is decided, until the run ends or stops. None: nothing is decided."""
         raise NotImplementedError
 

@@ -22,7 +22,7 @@ from ..resume_source import Run, Source
 from . import _calls, _needs, _resuming
 from . import _langgraph_steps as steps
 from . import langgraph as bridges
-from .langgraph import MARK, NOT_RUN, InterruptBridge, _Do, _Steps
+from .langgraph import MARK, NOT_RUN, InterruptBridge, _Action, _Steps
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple  # isort: skip (after the adapter)
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME  # isort: skip
@@ -107,7 +107,7 @@ class Threads(Source):
         # Each checkpoint is stored before the next step begins: a killed process is found where it was.
         self._how = {"durability": "sync", **({} if context is None else {"context": context})}
         self._patience = abandoned_after
-        self._doubts = _resuming.Doubts(abandoned_after)
+        self._doubts = _resuming.UnsettledCalls(abandoned_after)
         self._unmoved: dict[str, tuple[Any, float]] = {}
         self._ended: dict[str, str] = {}
         self._name = uuid.uuid4().hex
@@ -169,10 +169,10 @@ class Threads(Source):
         with _resuming.attempt(self._doubts) as attempt:
             return bool(await bridges._adrive(self._until_it_waits(str(run.key), attempt), self._perform))
 
-    def _until_it_waits(self, thread: str, attempt: _resuming.Attempt) -> _Steps:
+    def _until_it_waits(self, thread: str, attempt: _resuming.ResumeAttempt) -> _Steps:
         went, before = False, None
         while True:
-            snapshot = yield _Do("graph", "get_state", {"configurable": {"thread_id": thread}})
+            snapshot = yield _Action("graph", "get_state", {"configurable": {"thread_id": thread}})
             if not snapshot.tasks:
                 if snapshot.config["configurable"].get("checkpoint_id"):
                     self._ended[thread] = snapshot.config["configurable"]["checkpoint_id"]
@@ -185,7 +185,7 @@ class Threads(Source):
                 return went
             went, before = True, state
 
-    def _turn(self, thread: str, snapshot: Any, config: dict[str, Any], attempt: _resuming.Attempt) -> _Steps:
+    def _turn(self, thread: str, snapshot: Any, config: dict[str, Any], attempt: _resuming.ResumeAttempt) -> _Steps:
         """Answers what is decided, and runs the graph until it ends or waits. False: there is nothing to do now."""
         asked = self.bridge._questions(self._ours(snapshot), config)
         yield from self.bridge._one_yes_for_each_step(snapshot, asked, config)
@@ -210,7 +210,7 @@ class Threads(Source):
             yield from self.bridge._look_back(snapshot, config)
         around = _resuming.session_of(ready[0][1], thread) if ready else contextlib.nullcontext()
         try:
-            yield _Do("run", "invoke", given, bridges._marking(config, held), around, **self._how)
+            yield _Action("run", "invoke", given, bridges._marking(config, held), around, **self._how)
         except GraphBubbleUp:
             raise
         except Exception as error:
@@ -274,7 +274,7 @@ class Threads(Source):
             task = str(uuid.uuid5(NAMES, repr((turn, generation))))
             owner = yield from self._owner(snapshot, task)
             if owner is None:
-                yield _Do("saver", "put_writes", snapshot.config, [(MARK, self._name)], task)
+                yield _Action("saver", "put_writes", snapshot.config, [(MARK, self._name)], task)
                 owner = yield from self._owner(snapshot, task)
             if owner == self._name:
                 return True
@@ -284,13 +284,13 @@ class Threads(Source):
         return False
 
     def _owner(self, snapshot: Any, task: str) -> _Steps:
-        kept = yield _Do("saver", "get_tuple", snapshot.config)
+        kept = yield _Action("saver", "get_tuple", snapshot.config)
         writes = (kept.pending_writes or []) if kept else []
         return next((value for id, channel, value in writes if (id, channel) == (task, MARK)), None)
 
     def _stored(self, snapshot: Any, config: dict[str, Any]) -> _Steps:
         """The interrupts whose answer a killed or failed run stored. A second answer would go to the next one."""
-        kept = yield _Do("saver", "get_tuple", config)
+        kept = yield _Action("saver", "get_tuple", config)
         writes = (kept.pending_writes or []) if kept else []
         found = set()
         for task in snapshot.tasks:
@@ -311,7 +311,7 @@ class Threads(Source):
         if snapshot.interrupts:
             return False
         if MARK not in (snapshot.metadata or {}):
-            record = yield _Do("graph", "get_state", snapshot.config)  # by its own name it shows what was answered
+            record = yield _Action("graph", "get_state", snapshot.config)  # by its own name it shows what was answered
             if snapshot.next or not any(_request(i) for task in record.tasks for i in task.interrupts):
                 return False
         position = _position(snapshot)
@@ -331,7 +331,7 @@ class Threads(Source):
                 self._is_async = False
         return self._is_async
 
-    async def _perform(self, do: _Do) -> Any:
+    async def _perform(self, do: _Action) -> Any:
         if do.target == "client":
             if do.method == "hold":
                 return await _calls.ahold(self.client, *do.args)
@@ -374,7 +374,7 @@ def _permits(questions: Sequence[Question]) -> _Steps:
     held: list[Any] = []
     try:
         for one in questions:
-            given = yield _Do("client", "hold", one.call)
+            given = yield _Action("client", "hold", one.call)
             if _resuming.stops_with(given):
                 given.raise_for_refusal()
             held.append(given)

@@ -10,7 +10,15 @@ from ..covered import Coverage
 from ..errors import ConfigError
 from ..models import checked_allowed, checked_risk
 
-__all__ = ["Named", "Uncovered", "checked_allowed", "checked_risk", "checked_uncovered", "misspelt", "refuse_uncovered"]
+__all__ = [
+    "ToolNames",
+    "Uncovered",
+    "checked_allowed",
+    "checked_risk",
+    "checked_uncovered",
+    "misspelt",
+    "refuse_uncovered",
+]
 
 SHOWN = 10
 """How many of the real names an error lists."""
@@ -19,8 +27,8 @@ Uncovered = str | Collection[str]
 """`refuse`, `allow`, or the names of the parts that may run where Placet does not see them."""
 
 
-class Named:
-    """The names of tools that the options of a gate mention, until each is known to be that of a real tool."""
+class ToolNames:
+    """The tool names in the options of a gate. Each must turn out to be the name of a real tool."""
 
     def __init__(self, **options: Any):
         self._options = {option: _names(option, given) for option, given in options.items() if given is not None}

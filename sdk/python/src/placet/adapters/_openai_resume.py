@@ -80,7 +80,7 @@ class StoppedRuns(KeptRuns):
     async def ask(self, key: str, result: Any) -> list[Record]:
         return await self._bridge(key).ask(result)
 
-    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.Attempt) -> Any:
+    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.ResumeAttempt) -> Any:
         state, how, bridge = await RunState.from_json(self.agent, kept["state"]), self.running(key), self._bridge(key)
         context = how.get("context") or adapter._context(state)
         asked = [(item, bridge._call(item, context)) for item in state.get_interruptions()]

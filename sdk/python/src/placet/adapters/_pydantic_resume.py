@@ -85,7 +85,7 @@ class DeferredRuns(KeptRuns):
     async def ask(self, key: str, result: Any) -> list[Record]:
         return await self._bridge(key).ask(result.output)
 
-    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.Attempt) -> Any:
+    async def answered(self, key: str, kept: dict[str, Any], attempt: _resuming.ResumeAttempt) -> Any:
         requests = REQUESTS.validate_python(kept["deferred"])
         bridge = self._bridge(key)
         asked = await self._asked(bridge, requests)

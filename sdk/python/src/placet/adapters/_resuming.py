@@ -27,8 +27,8 @@ ELSEWHERE = 5.0
 """How many seconds another process has to store the result of a call that it reported, before it is taken for dead."""
 
 
-class Doubts:
-    """What one resumer knows about calls that ran and have no result in the store."""
+class UnsettledCalls:
+    """Calls that ran and have no result in the store, as one resumer knows them."""
 
     def __init__(self, patience: float = ELSEWHERE):
         self.patience = min(patience, ELSEWHERE)
@@ -46,10 +46,10 @@ class Doubts:
         return time.monotonic() - first >= self.patience
 
 
-class Attempt:
-    """One attempt of a resumer at a run: what it may say of calls, and why some were left as they stand."""
+class ResumeAttempt:
+    """One attempt to resume a run: the calls that it may answer, and why others were left."""
 
-    def __init__(self, doubts: Doubts) -> None:
+    def __init__(self, doubts: UnsettledCalls) -> None:
         self.doubts = doubts
         self.settled: set[str] = set()
         """Requests that ran, and whose process is known not to store a result any more."""
@@ -82,18 +82,18 @@ class Attempt:
             raise OutcomeUnknown(f"another process holds the permit of {', '.join(self.lost)}")
 
 
-_now: contextvars.ContextVar[Attempt | None] = contextvars.ContextVar("placet_resuming", default=None)
+_now: contextvars.ContextVar[ResumeAttempt | None] = contextvars.ContextVar("placet_resuming", default=None)
 
 
-def now() -> Attempt | None:
+def now() -> ResumeAttempt | None:
     """The attempt that this code runs in; None outside of a resumer."""
     return _now.get()
 
 
 @contextlib.contextmanager
-def attempt(doubts: Doubts) -> Iterator[Attempt]:
+def attempt(doubts: UnsettledCalls) -> Iterator[ResumeAttempt]:
     """Everything called inside belongs to an attempt of a resumer."""
-    made = Attempt(doubts)
+    made = ResumeAttempt(doubts)
     token = _now.set(made)
     try:
         yield made

@@ -18,13 +18,13 @@ from placet import errors
 from placet.waiting import OnWaiting
 
 from . import _adk, _adk_guard, _adk_seal, _names
-from ._adk import Tools, Where, logger
+from ._adk import CallOrigin, Tools, logger
 from ._adk_cover import GATE
 from ._adk_function import tool
 from ._adk_pause import LATER, BrokenPause, GoesOnLater, Paused, drain, paused
 from ._adk_resume import resume
 from ._adk_resumer import Resumer
-from ._adk_start import Start
+from ._adk_start import StartChecks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -72,10 +72,10 @@ class Gate:
         self.client = client if client is not None else placet.AsyncClient()
         self.mode = mode
         self.hold_for = {"block": hold_for, "pause": 0.0, "hybrid": 60.0 if hold_for is None else hold_for}[mode]
-        self.asking = _adk.Asking(tools, risk, summary, allowed, expires_in, on_waiting=on_waiting)
+        self.asking = _adk.GateSettings(tools, risk, summary, allowed, expires_in, on_waiting=on_waiting)
         self.on_denied = on_denied
         self.refused = refused or (lambda held: held.result())
-        self.start = Start(self, uncovered)
+        self.start = StartChecks(self, uncovered)
         self._warned = False
 
     async def before(self, tool: Any, arguments: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
@@ -107,7 +107,7 @@ class Gate:
             return self._refuse(held, place, tool_context)
         return await _adk_seal.admit(tool, arguments, tool_context, held)
 
-    async def _hold(self, call: Any, place: Where, goes_on: bool) -> Any:
+    async def _hold(self, call: Any, place: CallOrigin, goes_on: bool) -> Any:
         can_pause = self.mode != "block" and not place.nested and not place.live
         holding = self.client.hold(
             call, hold_for=self.hold_for if can_pause or self.mode == "block" else None,
@@ -133,13 +133,13 @@ class Gate:
             raise
         return held
 
-    def _refuse(self, held: Any, place: Where, tool_context: Any) -> dict[str, Any] | None:
+    def _refuse(self, held: Any, place: CallOrigin, tool_context: Any) -> dict[str, Any] | None:
         if _adk.raises(self.on_denied, place, held.status):
             return _raise_instead(tool_context, held)
         refused: dict[str, Any] = self.refused(held)
         return refused
 
-    def _pause(self, tool: Any, place: Where, held: Any, tool_context: Any) -> dict[str, Any] | None:
+    def _pause(self, tool: Any, place: CallOrigin, held: Any, tool_context: Any) -> dict[str, Any] | None:
         record = held.record
         again = getattr(tool_context, "tool_confirmation", None) is not None
         url = _adk.page(self.client, record)
@@ -175,7 +175,7 @@ class Gate:
         tool_context.actions.skip_summarization = True
         return waits
 
-    async def _withdraw(self, call: Any, place: Where, tool_context: Any) -> dict[str, Any] | None:
+    async def _withdraw(self, call: Any, place: CallOrigin, tool_context: Any) -> dict[str, Any] | None:
         """Somebody said no in the session. A no needs no authority, and leaves no approval lying about."""
         held = await self._later(call, self.mode != "block", self.client.hold(call, hold_for=0.0, then="cancel"))
         if held.go:

@@ -20,7 +20,7 @@ import placet
 from placet import args as arguments_of
 
 from . import _adk
-from ._adk_function import Function
+from ._adk_function import GatedFunction
 
 __all__ = ["hitl_tool"]
 
@@ -53,7 +53,7 @@ def hitl_tool(
 
     def decorator(fn: Callable[..., Any]) -> Callable[..., Any]:
         function = _Community(fn, asks, None)
-        function.asking = _adk.Asking(None, risk, None, ("approve", "edit", "deny"), timeout)
+        function.asking = _adk.GateSettings(None, risk, None, ("approve", "edit", "deny"), timeout)
         function.agent_name = agent_name
         function.raise_on_denied = raise_on_denied
         function.timeout = timeout
@@ -62,12 +62,12 @@ def hitl_tool(
     return decorator
 
 
-class _Community(Function):
+class _Community(GatedFunction):
     agent_name: str
     raise_on_denied: bool
     timeout: float
 
-    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> _adk.Where:
+    def place(self, tool_context: Any, kwargs: dict[str, Any]) -> _adk.CallOrigin:
         found = super().place(tool_context, kwargs)
         # The community's decorator is told the session by its caller, in these two.
         session, invocation = kwargs.pop("_session_id", None), kwargs.pop("_invocation_id", None)

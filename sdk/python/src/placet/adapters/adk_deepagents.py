@@ -26,7 +26,7 @@ from . import _adk, _adk_seal, _names, _needs
 from ._adk import logger
 from ._adk_cover import INSIDE, Walk
 from ._adk_seal import ToolConfirmation
-from ._adk_start import Start
+from ._adk_start import StartChecks
 from .adk import Gate, marked, said_no
 
 __all__ = ["decide", "install", "Installed", "make_before_tool_callback", "resume_approval"]
@@ -97,21 +97,21 @@ def make_before_tool_callback(
         client = placet.Client(outage_budget=5.0)
     if not isinstance(client, placet.Client):
         raise errors.ConfigError("mode pause takes a placet.Client; an AsyncClient belongs to mode block")
-    return _pausing(_Pausing(client, _asking(interrupt_on, options), uncovered))
+    return _pausing(_PausingGate(client, _asking(interrupt_on, options), uncovered))
 
 
-class _Pausing:
+class _PausingGate:
     """The gate of a plain function. Looks like a `Gate` to the checks and to `placet.coverage`."""
 
-    def __init__(self, client: placet.Client, asking: _adk.Asking, uncovered: _names.Uncovered):
+    def __init__(self, client: placet.Client, asking: _adk.GateSettings, uncovered: _names.Uncovered):
         self.client = client
         self.asking = asking
-        self.start = Start(self, uncovered)
+        self.start = StartChecks(self, uncovered)
 
 
-def _asking(interrupt_on: Mapping[str, bool] | None, options: dict[str, Any]) -> _adk.Asking:
-    asking = _adk.Asking(tools={name for name, asked in (interrupt_on or {}).items() if asked}, **options)
-    asking.named = _names.Named(interrupt_on=interrupt_on, risk=_maybe_map(asking.risk))
+def _asking(interrupt_on: Mapping[str, bool] | None, options: dict[str, Any]) -> _adk.GateSettings:
+    asking = _adk.GateSettings(tools={name for name, asked in (interrupt_on or {}).items() if asked}, **options)
+    asking.named = _names.ToolNames(interrupt_on=interrupt_on, risk=_maybe_map(asking.risk))
     return asking
 
 
@@ -119,7 +119,7 @@ def _maybe_map(risk: Any) -> Mapping[str, str] | None:
     return risk if isinstance(risk, Mapping) else None
 
 
-def _pausing(gate: _Pausing) -> Callable[..., Any]:
+def _pausing(gate: _PausingGate) -> Callable[..., Any]:
     client, asking = gate.client, gate.asking
 
     def before_tool_callback(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
@@ -181,7 +181,7 @@ def _rejected(tool: str, held: Any) -> dict[str, Any]:
 def _blocking(interrupt_on: Mapping[str, bool] | None, client: Any, options: dict[str, Any]) -> Callable[..., Any]:
     names = {name for name, asked in (interrupt_on or {}).items() if asked}
     gate = Gate(client, tools=names, refused=_refused, **options)
-    gate.asking.named = _names.Named(interrupt_on=interrupt_on, risk=_maybe_map(gate.asking.risk))
+    gate.asking.named = _names.ToolNames(interrupt_on=interrupt_on, risk=_maybe_map(gate.asking.risk))
 
     async def before_tool_callback(tool: Any, args: dict[str, Any], tool_context: Any) -> dict[str, Any] | None:
         return await gate.before(tool, args, tool_context)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
 from . import _calls, _names, _needs
-from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, GateSettings, Options, as_text, edited_note, unasked
 
 _needs.check("agent_framework", "agent-framework")
 try:
@@ -87,7 +87,7 @@ class PlacetMiddleware(_Bundle):
     def __init__(
         self, client: Client | AsyncClient | None = None, *, hold_for: float | None = None, **options: Unpack[Options]
     ):
-        self._asking = Asking("agent-framework", client, hold_for, **options)
+        self._asking = GateSettings("agent-framework", client, hold_for, **options)
         super().__init__([_Functions(self), _Chats(self)])
 
     def startable(self, tools: Any) -> None:

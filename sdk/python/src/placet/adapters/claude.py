@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import digest, errors
 from ..covered import Coverage
 from . import _claude_cover, _names, _needs
-from ._asking import Asking, Options, as_sentence, edited_note, unasked
+from ._asking import GateSettings, Options, as_sentence, edited_note, unasked
 
 _needs.check("claude", "claude")
 try:
@@ -56,7 +56,7 @@ class Gate:
     ):
         if not 0 < hold_for <= LONGEST:
             raise errors.ConfigError(f"hold_for: {hold_for!r} must be more than 0 and at most {LONGEST:g} seconds")
-        self._asking = Asking("claude-agent-sdk", client, hold_for, **options)
+        self._asking = GateSettings("claude-agent-sdk", client, hold_for, **options)
         self._hold_for = hold_for
         self._open: OrderedDict[tuple[str | None, str], AsyncHeld] = OrderedDict()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import digest, errors
 from . import _calls, _names, _needs
-from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, GateSettings, Options, as_text, edited_note, unasked
 
 _needs.check("crewai", "crewai")
 try:
@@ -42,11 +42,11 @@ log = logging.getLogger("placet")
 
 
 @dataclass
-class _Run:
+class _ToolRun:
     """One call of a tool, from the hook before it to the hook after it."""
 
     tool_input: dict[str, Any]  # CrewAI's own: hooks after ours could still change it
-    outer: _Run | None
+    outer: _ToolRun | None
     free: bool = False  # not held
     refusal: dict[str, Any] | None = None
     held: SyncHeld | None = None
@@ -98,10 +98,10 @@ class Gate:
     def __init__(
         self, client: Client | AsyncClient | None = None, *, hold_for: float | None = None, **options: Unpack[Options]
     ):
-        self._asking = Asking("crewai", client, hold_for, **options)
-        self._current: contextvars.ContextVar[_Run | None] = contextvars.ContextVar("placet_crewai", default=None)
+        self._asking = GateSettings("crewai", client, hold_for, **options)
+        self._current: contextvars.ContextVar[_ToolRun | None] = contextvars.ContextVar("placet_crewai", default=None)
         # By the identity of CrewAI's dict of arguments, the one thing that both hooks of a call are given.
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, _ToolRun] = {}
         self._installing = threading.Lock()
         self._installed = False
 
@@ -149,7 +149,7 @@ class Gate:
             return False
 
     def _decide(self, context: Any) -> bool:
-        run = _Run(context.tool_input, self._current.get())
+        run = _ToolRun(context.tool_input, self._current.get())
         self._runs[id(context.tool_input)] = run
         self._current.set(run)
         try:
@@ -158,7 +158,7 @@ class Gate:
             run.refusal = unasked(str(context.tool_name), error)
         return run.free or run.held is not None
 
-    def _ask(self, run: _Run, context: Any) -> None:
+    def _ask(self, run: _ToolRun, context: Any) -> None:
         tool, arguments = context.tool_name, context.tool_input
         self._check(context)
         options = self._asking.options(tool, arguments)

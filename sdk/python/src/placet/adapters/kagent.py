@@ -116,7 +116,7 @@ class _Interrupt(Gate):
         super().__init__(client, mode="pause", **options)
         self.asking.counter = _Same()
 
-    def _pause(self, tool: Any, place: _adk.Where, held: Any, tool_context: Any) -> dict[str, Any]:
+    def _pause(self, tool: Any, place: _adk.CallOrigin, held: Any, tool_context: Any) -> dict[str, Any]:
         logger.info("%s waits for a person: %s", tool.name, held.record.url)
         return {
             "status": APPROVAL_REQUIRED,
@@ -131,8 +131,8 @@ class _Same(_adk.Counter):
     """Equal calls are one intention until it is used up, however often the model repeats itself meanwhile, and in
     whichever message: the decision is told to kagent's agent in a later one."""
 
-    def turn(self, place: _adk.Where) -> str | None:
+    def turn(self, place: _adk.CallOrigin) -> str | None:
         return None
 
-    def number(self, place: _adk.Where, tool: str, arguments: Any) -> int:
+    def number(self, place: _adk.CallOrigin, tool: str, arguments: Any) -> int:
         return 0

@@ -90,7 +90,7 @@ class PlacetMiddleware(AgentMiddleware[Any, Any, Any]):
         self.app = app
         self._allowed = _names.checked_uncovered(uncovered)
         self._made_up = _calls.made_up("langchain")
-        self._kept = _calls.Kept()
+        self._kept = _calls.KeptPermits()
 
     def tool_node(self, tools: Sequence[Any], **more: Any) -> ToolNode:
         """A gated `ToolNode` for a graph that was not made by `create_agent`."""

@@ -46,14 +46,14 @@ NOT_RUN = "not run: "
 """How the note begins that says of a permit that nothing was done with it."""
 
 
-class _Do:
-    """One thing to be done: a method of the graph, of the client, of the clock, or of a held call."""
+class _Action:
+    """One action to run: a method of the graph, of the client, of the clock, or of a held call."""
 
     def __init__(self, target: Any, method: str, *args: Any, **more: Any):
         self.target, self.method, self.args, self.more = target, method, args, more
 
 
-_Steps = Generator[_Do, Any, Any]
+_Steps = Generator[_Action, Any, Any]
 
 
 class InterruptBridge:
@@ -88,7 +88,7 @@ class InterruptBridge:
         """As `graph.invoke`, but returns when no interrupt is open any more. `input=None` goes on with a thread."""
         client = self.clients.sync
 
-        def perform(do: _Do) -> Any:
+        def perform(do: _Action) -> Any:
             if do.target == "saver":
                 return _kept(graph, do)
             named = {"graph": graph, "client": client, "clock": time}
@@ -101,7 +101,7 @@ class InterruptBridge:
         """As `run`, for `graph.ainvoke`."""
         client = self.clients.aio
 
-        async def perform(do: _Do) -> Any:
+        async def perform(do: _Action) -> Any:
             if do.target == "saver":
                 return await _akept(graph, do)
             if do.target == "graph":
@@ -114,7 +114,7 @@ class InterruptBridge:
 
     def _conversation(self, input: Any, config: dict[str, Any], how: dict[str, Any]) -> _Steps:
         """The whole run, once for blocking and async graphs: yields what is to be done, and is sent what came of it."""
-        snapshot = yield _Do("graph", "get_state", config)
+        snapshot = yield _Action("graph", "get_state", config)
         self._startable(snapshot, input, config)
         if input is None and snapshot.tasks:
             yield from self._look_back(snapshot, config)
@@ -124,7 +124,7 @@ class InterruptBridge:
             if asked:
                 yield from self._one_yes_for_each_step(snapshot, asked, config)
                 answers, held = yield from self._decided(asked, config)
-                snapshot = yield _Do("graph", "get_state", config)
+                snapshot = yield _Action("graph", "get_state", config)
                 if not _waits(snapshot, asked):
                     yield from _reported(held, "failed", NOT_RUN + "another process went on with the thread")
                     asked = self._questions(snapshot, config)
@@ -133,14 +133,14 @@ class InterruptBridge:
                     continue
                 input, now = Command(resume=_resume(asked, answers)), _marking(config, held)
             try:
-                result = yield _Do("graph", "invoke", input, now, **how)
+                result = yield _Action("graph", "invoke", input, now, **how)
             except GraphBubbleUp:
                 raise
             except Exception as error:
                 yield from _reported(held, "failed", error)
                 raise
             yield from _reported(held, "succeeded", None, "the graph went on")
-            snapshot = yield _Do("graph", "get_state", config)
+            snapshot = yield _Action("graph", "get_state", config)
             asked = self._questions(snapshot, config)
             if not asked:
                 return result
@@ -180,13 +180,13 @@ class InterruptBridge:
             return
         before = []
         for id in _marked(snapshot):
-            before.append((yield _Do("client", "get", id)))
-        for question in self._passed((yield _Do("graph", "get_state", snapshot.config)), config):
+            before.append((yield _Action("client", "get", id)))
+        for question in self._passed((yield _Action("graph", "get_state", snapshot.config)), config):
             record = yield from _put(question)
             before.append(record)
             if record.state in ("pending", "approved"):
                 with contextlib.suppress(Conflict):
-                    yield _Do("client", "cancel", record.id, reason="the graph was answered elsewhere")
+                    yield _Action("client", "cancel", record.id, reason="the graph was answered elsewhere")
         self._refuse_to_repeat(before, config)
 
     def _passed(self, snapshot: Any, config: dict[str, Any]) -> list[Question]:
@@ -233,11 +233,11 @@ class InterruptBridge:
         for one in asked:
             records.append((yield from _put(one)))
         for index, record in enumerate(records):
-            records[index] = yield _Do("client", "wait", record.id, on_waiting=self.on_waiting)
+            records[index] = yield _Action("client", "wait", record.id, on_waiting=self.on_waiting)
         answers, held = _answers(asked, records), []
         try:
             for one in _to_claim(asked, records):
-                held.append((yield _Do("client", "hold", one.call)))
+                held.append((yield _Action("client", "hold", one.call)))
                 answers[one.place] = one.answer(held[-1])
             taken = {record.id for record in records if _may_have_happened(record)}
             taken |= {given.request_id for given in held if given.status == "unknown"}
@@ -262,11 +262,11 @@ def _told_yes(task: Any, interrupt: str, config: dict[str, Any]) -> _Steps:
     number = steps.number(task, interrupt)
     if number is None:
         within = {"configurable": {"thread_id": _thread(config)}}
-        checkpoints = yield _Do("saver", "list", within)
+        checkpoints = yield _Action("saver", "list", within)
         return any(steps.says_yes(answer) for answer in steps.answers_within(checkpoints or (), interrupt))
     if number == 0 and steps.own_ids():
         return False
-    kept = yield _Do("saver", "get_tuple", config)
+    kept = yield _Action("saver", "get_tuple", config)
     if kept is None:  # a graph that is elsewhere: what it was told is not known
         return number > 0
     told = steps.answers(kept.pending_writes, task.id)
@@ -298,29 +298,29 @@ def _elsewhere(taken: set[Any]) -> _Steps:
     until = time.monotonic() + ELSEWHERE
     seen = []
     for id in taken:
-        while (record := (yield _Do("client", "get", id))).state == "claimed" and time.monotonic() < until:
-            yield _Do("clock", "sleep", 0.1)
+        while (record := (yield _Action("client", "get", id))).state == "claimed" and time.monotonic() < until:
+            yield _Action("clock", "sleep", 0.1)
         seen.append(record)
     return seen
 
 
 def _put(question: Question) -> _Steps:
     if question.known is not None:
-        return (yield _Do("client", "get", question.known))
+        return (yield _Action("client", "get", question.known))
     if question.call is None:
-        return (yield _Do("client", "create", question.body, key=question.key))
+        return (yield _Action("client", "create", question.body, key=question.key))
     key = question.call.keys.strong if question.call.keys else None
     try:
-        return (yield _Do("client", "create", question.call.body(), key=key))
+        return (yield _Action("client", "create", question.call.body(), key=key))
     except Invalid as error:
         question.call = _calls.relaxed(question.call, error)
-        return (yield _Do("client", "create", question.call.body(), key=key))
+        return (yield _Action("client", "create", question.call.body(), key=key))
 
 
 def _reported(held: Sequence[Any], method: str, *what: Any) -> _Steps:
     for one in held:
         if one.go:
-            yield _Do(one, method, *what)
+            yield _Action(one, method, *what)
 
 
 def _answers(asked: Sequence[Question], records: Sequence[Record]) -> dict[tuple[str, int], Any]:
@@ -362,14 +362,14 @@ def unless_away(error: Exception) -> None:
         raise GraphInterrupt(()) from error
 
 
-def _kept(graph: Any, do: _Do) -> Any:
+def _kept(graph: Any, do: _Action) -> Any:
     """What a checkpointer says; None if the graph has none here."""
     saver = graph.checkpointer if isinstance(getattr(graph, "checkpointer", None), BaseCheckpointSaver) else None
     found = getattr(saver, do.method)(*do.args) if saver is not None else None
     return list(found) if found is not None and do.method == "list" else found
 
 
-async def _akept(graph: Any, do: _Do) -> Any:
+async def _akept(graph: Any, do: _Action) -> Any:
     saver = graph.checkpointer if isinstance(getattr(graph, "checkpointer", None), BaseCheckpointSaver) else None
     if saver is None:
         return None
@@ -378,7 +378,7 @@ async def _akept(graph: Any, do: _Do) -> Any:
     return await getattr(saver, "a" + do.method)(*do.args)
 
 
-def _drive(steps: _Steps, perform: Callable[[_Do], Any]) -> Any:
+def _drive(steps: _Steps, perform: Callable[[_Action], Any]) -> Any:
     value, error = None, None
     try:
         while True:
@@ -392,7 +392,7 @@ def _drive(steps: _Steps, perform: Callable[[_Do], Any]) -> Any:
         return done.value
 
 
-async def _adrive(steps: _Steps, perform: Callable[[_Do], Awaitable[Any]]) -> Any:
+async def _adrive(steps: _Steps, perform: Callable[[_Action], Awaitable[Any]]) -> Any:
     value, error = None, None
     try:
         while True:

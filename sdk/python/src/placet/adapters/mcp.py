@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .. import errors
 from ..models import RISKS
 from . import _needs
-from ._asking import CARRIES, UNEDITABLE, Asking, Options, as_text, edited_note, unasked
+from ._asking import CARRIES, UNEDITABLE, GateSettings, Options, as_text, edited_note, unasked
 
 _needs.check("mcp", "mcp")
 try:
@@ -57,13 +57,13 @@ def guard(
     """
     if options.get("uncovered", "refuse") != "refuse":
         raise errors.ConfigError("uncovered means nothing here: a guarded session calls no tool out of sight")
-    return Guarded(inner, Asking("mcp", client, hold_for, **options), server)
+    return Guarded(inner, GateSettings("mcp", client, hold_for, **options), server)
 
 
 class Guarded:
     """Stands for a session: everything is as it was, except that tools are only called with a permit."""
 
-    def __init__(self, inner: Any, asking: Asking, server: str | None):
+    def __init__(self, inner: Any, asking: GateSettings, server: str | None):
         self._inner = inner
         self._asking = asking
         self._server = server

@@ -131,7 +131,7 @@ def gate_tool(
     )
     inner = _inner(tool)
     # For agents used as tools, whose own calls may stop the run.
-    kept = _calls.Kept()
+    kept = _calls.KeptPermits()
 
     async def invoke(ctx: ToolContext[Any], input: str) -> Any:
         try:
@@ -187,7 +187,7 @@ def gate_tools(
     tools, allowed = list(tools), _names.checked_uncovered(uncovered)
     found = _gated(tools, client, only, how)
     known = [str(getattr(tool, "name", type(tool).__name__)) for tool in tools]
-    _names.Named(only=_listed(only), uncovered=allowed).check(known, "this list")
+    _names.ToolNames(only=_listed(only), uncovered=allowed).check(known, "this list")
     covered = of_tools(found)
     _names.refuse_uncovered(covered, allowed)
     _report(covered, found)
@@ -212,7 +212,7 @@ def gate_agent(
     gated = _gated_agent(agent, client, only, how, {})
     found = coverage(gated)
     known = {part.name for part in found.parts}
-    _names.Named(only=_listed(only), uncovered=allowed).check(known, f"`{agent.name}`")
+    _names.ToolNames(only=_listed(only), uncovered=allowed).check(known, f"`{agent.name}`")
     _names.refuse_uncovered(found, allowed)
     _report(found, gated.tools)
     return gated
@@ -347,7 +347,7 @@ class InterruptionBridge:
         **options: Unpack[CallOptions],
     ):
         self.clients = _calls.Clients(client)
-        self.where = _calls.Place(session, True)
+        self.where = _calls.CallPlace(session, True)
         self._allowed = _names.checked_uncovered(uncovered)
         self.app = app
         self.options = _calls.Selection(None, options, NATIVE)

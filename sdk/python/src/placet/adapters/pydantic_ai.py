@@ -92,7 +92,7 @@ class _Gate:
         self.session = session
         self.app = app
         self.made_up = _calls.made_up(FRAMEWORK)
-        self.kept = _calls.Kept()
+        self.kept = _calls.KeptPermits()
 
     def refuse(self, parts: Sequence[Part], ctx: RunContext[Any]) -> None:
         name = str((ctx.agent.name if ctx.agent else None) or "agent")
@@ -376,7 +376,7 @@ class DeferredBridge:
         **options: Unpack[CallOptions],
     ):
         self.clients = _calls.Clients(client)
-        self.where = _calls.Place(session, True)
+        self.where = _calls.CallPlace(session, True)
         self.app = app
         self.options = _calls.Selection(None, options, NATIVE)
 

@@ -1,4 +1,4 @@
-"""Who waits for which request, and what the one shared stream tells them."""
+"""The waiters for each request, and the state of the stream that they share."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..models import Record
-from .effects import Away, Look, News, Told
+from .effects import NewsResult, NewsWait, ReadHint, StreamDown
 from .listen import Event
 from .retry import Outage
 
 REMEMBERED = 50_000
 """How many requests' versions are remembered for those who are about to wait for them."""
 LOOKS = 32
-"""How many may look at the same time, and so how many long polls are held when there is no stream."""
+"""How many reads may run at the same time, and so how many long polls without a stream."""
 LINGER = 5.0
-"""How long a stream is kept when nobody waits: the next call comes soon."""
+"""How long a stream is kept without waiters, because the next call comes soon."""
 CONNECTING = 2.0
 """How long to wait for a stream to open before looking without one."""
 POLL_FOR = 25.0
 """One long poll: shorter than what proxies cut off, long enough to cost nothing."""
 UNUSABLE_FOR = 60.0
-"""How long to do without a stream that does not work before it is tried again."""
+"""How long to wait before a broken stream is tried again."""
 SILENCE = 25.0
 """The server's heartbeats are 10 s apart: a line this quiet is a dead one."""
 
@@ -34,13 +34,13 @@ SILENCE = 25.0
 class Slot:
     """One waiter. `tell` is called at most once."""
 
-    news: News
-    tell: Callable[[Told], None]
+    news: NewsWait
+    tell: Callable[[NewsResult], None]
     told: bool = False
 
 
 class Board:
-    """The state of the stream, and everybody who waits on it. One for each client and event loop (or process)."""
+    """The state of the stream and its waiters. One for each client and event loop (or process)."""
 
     def __init__(self) -> None:
         # Sync callers are on threads of their own.
@@ -58,10 +58,10 @@ class Board:
         return self._waiting
 
     def wanted(self) -> bool:
-        """Whether anybody waits, or did a moment ago."""
+        """Whether a call waits, or did a moment ago."""
         return self._waiting > 0 or time.monotonic() - self._idle_since < LINGER
 
-    def enter(self, news: News, tell: Callable[[Told], None]) -> tuple[Slot, float]:
+    def enter(self, news: NewsWait, tell: Callable[[NewsResult], None]) -> tuple[Slot, float]:
         """Begins to wait. The slot, and for how long at most before the caller looks again."""
         with self._lock:
             slot = Slot(news, tell)
@@ -70,7 +70,7 @@ class Board:
             if self._live_since is not None:
                 # Between the last look and now the stream was silent about it, or it was not there yet.
                 if news.since <= self._live_since or self._versions.get(news.id, 0) > news.version:
-                    self._tell(slot, Look())
+                    self._tell(slot, ReadHint())
             elif self._unusable:
                 self._tell(slot, self._poll())
             elif self._outage.began is not None:
@@ -101,11 +101,11 @@ class Board:
                 self._live_since = time.monotonic()
                 self._unusable = False
                 self._outage.over()
-                self._tell_all(Look())
+                self._tell_all(ReadHint())
             elif event.type == "reset":
                 # What was read before this moment may be old.
                 self._live_since = time.monotonic()
-                self._tell_all(Look())
+                self._tell_all(ReadHint())
 
     def _heard(self, record: Record) -> None:
         known = self._versions.pop(record.id, 0)
@@ -130,12 +130,12 @@ class Board:
         if self._outage.began is None:
             return
         if now - self._outage.began >= slot.news.budget:
-            self._tell(slot, Look(pause=1 + random.random(), last=True))
+            self._tell(slot, ReadHint(pause=1 + random.random(), last=True))
         elif self._outage.lasting and not slot.news.away:
-            self._tell(slot, Away(slot.news.budget - (now - self._outage.began)))
+            self._tell(slot, StreamDown(slot.news.budget - (now - self._outage.began)))
 
     def unusable(self) -> float:
-        """Somebody answers, but not with a stream: everybody looks for themselves. How long to do without."""
+        """The server answers, but not with a stream, so all waiters poll. Returns how long to do without a stream."""
         with self._lock:
             self._live_since = None
             self._unusable = True
@@ -144,20 +144,20 @@ class Board:
                 self._tell(slot, self._poll())
             return UNUSABLE_FOR * (0.5 + random.random())
 
-    def _poll(self) -> Look:
+    def _poll(self) -> ReadHint:
         if self._waiting <= LOOKS:
-            return Look(held_for=POLL_FOR)
-        # More than may be held at once: everybody takes turns, so that nobody waits behind somebody else's wait.
-        return Look(pause=1 + 2 * random.random())
+            return ReadHint(held_for=POLL_FOR)
+        # More waiters than long polls: they take turns, so that none waits behind another's poll.
+        return ReadHint(pause=1 + 2 * random.random())
 
     def _all(self) -> list[Slot]:
         return [slot for slots in self._slots.values() for slot in slots]
 
-    def _tell_all(self, told: Told) -> None:
+    def _tell_all(self, told: NewsResult) -> None:
         for slot in self._all():
             self._tell(slot, told)
 
-    def _tell(self, slot: Slot, told: Told) -> None:
+    def _tell(self, slot: Slot, told: NewsResult) -> None:
         if not slot.told:
             slot.told = True
             slot.tell(told)

@@ -15,7 +15,7 @@ from ..models import Claim, Record
 YES = frozenset({"approve", "edit"})
 
 
-class Unfit(Exception):
+class AnswerMismatch(Exception):
     """One clause that says why a decision lets nothing run."""
 
 
@@ -29,28 +29,28 @@ def of_request(record: Record, id: str) -> None:
 
 
 def _about(body: dict[str, Any], raw: dict[str, Any]) -> None:
-    """Raises `Unfit` unless the record is of the request that was asked for with this body."""
+    """Raises `AnswerMismatch` unless the record is of the request that was asked for with this body."""
     for name in ("kind", "session", "tool", "on_behalf_of"):
         if raw.get(name) != body.get(name):
-            raise Unfit(OTHER)
+            raise AnswerMismatch(OTHER)
     for name in digest.OWN_FIELDS[body["kind"]]:
         # What was not said may have a default on the server.
         if body.get(name) is not None and not _same(body[name], raw.get(name), exact=name == "arguments"):
-            raise Unfit(OTHER)
+            raise AnswerMismatch(OTHER)
 
 
 def approved_arguments(body: dict[str, Any], record: Record) -> dict[str, Any]:
-    """What was approved of an action. Raises `Unfit` when the record does not prove a yes to this very call."""
+    """The approved arguments of an action. Raises `AnswerMismatch` unless the record approves this very call."""
     decision = yes(body, record)
     arguments = decision.get("arguments")
     if decision["decision"] == "edit":
         if "edit" not in body.get("allowed", ("edit",)):
-            raise Unfit("it was approved with changes, which cannot be used here")
+            raise AnswerMismatch("it was approved with changes, which cannot be used here")
         if not isinstance(arguments, dict):
-            raise Unfit("it was approved with changes, and the answer does not have them")
+            raise AnswerMismatch("it was approved with changes, and the answer does not have them")
         return arguments
     if arguments is not None:
-        raise Unfit("the arguments came back changed, and nobody edited them")
+        raise AnswerMismatch("the arguments came back changed, and nobody edited them")
     return dict(body["arguments"])
 
 
@@ -60,7 +60,7 @@ def yes(body: dict[str, Any], record: Record) -> dict[str, Any]:
 
 
 def answer(body: dict[str, Any] | None, record: Record) -> None:
-    """Raises `Unfit` unless somebody answered this very request with what the record says."""
+    """Raises `AnswerMismatch` unless somebody answered this very request with what the record says."""
     _decided(body, record, frozenset({"respond"}))
 
 
@@ -69,24 +69,24 @@ def _decided(body: dict[str, Any] | None, record: Record, words: frozenset[str])
         _about(body, record.raw)
     decision = record.raw.get("decision")
     if not isinstance(decision, dict):
-        raise Unfit("it has no decision")
+        raise AnswerMismatch("it has no decision")
     if decision.get("decision") not in words:
-        raise Unfit(f"the server says {_shown(decision.get('decision'))}, which is no decision in favour")
+        raise AnswerMismatch(f"the server says {_shown(decision.get('decision'))}, which is no decision in favour")
     try:
         asked, on = digest.of_request(record.raw), digest.of_decision(record.raw)
     except (KeyError, TypeError, NotJson) as error:
-        raise Unfit("its digest cannot be computed from what it says") from error
+        raise AnswerMismatch("its digest cannot be computed from what it says") from error
     if record.raw.get("digest") != asked or decision.get("digest") != on:
-        raise Unfit(OTHER)
+        raise AnswerMismatch(OTHER)
     return decision
 
 
 def permit(record: Record, approved: dict[str, Any], claimed: Claim) -> None:
-    """Raises `Unfit` unless the permit is for what was approved."""
+    """Raises `AnswerMismatch` unless the permit is for what was approved."""
     if claimed.digest != record.raw["decision"]["digest"]:
-        raise Unfit("the permit is for something else than what was approved")
+        raise AnswerMismatch("the permit is for something else than what was approved")
     if not _same(approved, claimed.arguments):
-        raise Unfit("the arguments of the permit are not the ones that were approved")
+        raise AnswerMismatch("the arguments of the permit are not the ones that were approved")
 
 
 def _same(ours: Any, theirs: Any, exact: bool = True) -> bool:

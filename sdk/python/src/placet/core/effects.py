@@ -19,7 +19,7 @@ PAGE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Send:
-    """Send one HTTP call. Answered with a `Reply`, or with `Lost` when none came.
+    """Send one HTTP call. Answered with a `Reply`, or with `NoAnswer` when none came.
 
     Every call is safe to send again: it is a read, or it carries an idempotency key, or a secret that does the same.
     """
@@ -36,12 +36,12 @@ class Send:
     largest: int = ANSWER
     """How many bytes the answer may have."""
     look: bool = False
-    """A look of somebody who waits. Thousands may wait, so only some look at the same time."""
+    """Whether a waiter reads. Thousands may wait, so only some read at the same time."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, whoever gave it."""
+    """An answer, from the server or from a proxy."""
 
     status: int
     content_type: str
@@ -52,7 +52,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Lost:
+class NoAnswer:
     """No answer: whether the call arrived is not known."""
 
     reason: str
@@ -68,13 +68,13 @@ class Pause:
 
 
 @dataclass(frozen=True)
-class News:
-    """Wait until there may be news of a request. Answered with a `Record`, or with `Look`, `Away` or `OVER`."""
+class NewsWait:
+    """Wait for news of a request. Answered with a `Record`, `ReadHint`, `StreamDown` or `OVER`."""
 
     id: str
     version: int
     since: float
-    """The version was asked for at this moment (monotonic): what a stream tells from later on leaves no hole."""
+    """When the version was read (monotonic). A stream that was opened before then misses no event."""
     within: float
     """For so many seconds at most."""
     budget: float
@@ -84,8 +84,8 @@ class News:
 
 
 @dataclass(frozen=True)
-class Tell:
-    """Tell the program why a call waits. Answered with nothing, whatever comes of it."""
+class WaitNotice:
+    """Tell the program why a call waits. Answered with nothing, even if the callback fails."""
 
     why: Why
     label: str
@@ -97,20 +97,20 @@ class Tell:
 
 
 @dataclass(frozen=True)
-class Look:
-    """Nobody will tell: read the record."""
+class ReadHint:
+    """The stream does not report this request: read the record."""
 
     held_for: float | None = None
     """Let the server hold the call for so long."""
     pause: float = 0.0
-    """And then do not look again before so many seconds."""
+    """Seconds to wait before the next read."""
     last: bool = False
-    """The outage budget is used up: if this look fails as well, it is over."""
+    """The outage budget is used up: if this read fails as well, the wait is over."""
 
 
 @dataclass(frozen=True)
-class Away:
-    """There is no stream, and attempts to open one failed. Told once, unless the news are asked for with `away`."""
+class StreamDown:
+    """There is no stream, and attempts to open one failed. Sent once, unless the wait already has `away`."""
 
     left: float
     """How many seconds are left of the budget."""
@@ -119,6 +119,6 @@ class Away:
 OVER = "over"
 """The time is over, without news."""
 
-Effect = Send | Pause | News | Tell
-Told = Record | Look | Away | str
+Effect = Send | Pause | NewsWait | WaitNotice
+NewsResult = Record | ReadHint | StreamDown | str
 Flow = Generator[Effect, Any, T]

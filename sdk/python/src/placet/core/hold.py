@@ -85,7 +85,7 @@ class Terms:
 
 
 def ticket(call: Call) -> Ticket:
-    """The call as it will be asked. Nothing is sent before everything is known to be sendable."""
+    """The request of a call. All of it is checked before anything is sent."""
     given = call.keys or keys.Keys()
     return Ticket(call.body(), given.strong or keys.random(), given.weak)
 
@@ -115,7 +115,7 @@ def question(asked: Ticket, settings: Settings, terms: Terms) -> Flow[Outcome]:
                 decision = check.yes(asked.body, record)
                 edited = decision["decision"] == "edit"
                 return Outcome("approved", record, None, record.reason_given, record.approved_arguments, edited)
-        except check.Unfit as unfit:
+        except check.AnswerMismatch as unfit:
             return Outcome("failed", record, reason=str(unfit))
         return refusal(record, None, asked.body)
         yield
@@ -155,7 +155,7 @@ def _asking(
 
 
 def _withdraw(record: Record, settings: Settings, why: str) -> Flow[tuple[Record, str]]:
-    """Cancels, so that a local timeout leaves no ghost behind. The record afterwards, and what to say about it."""
+    """Cancels the request after a local timeout. Returns the record afterwards, and a note about it."""
     try:
         cancel = replace(wire.cancel(record.id, why), within=2.0)
         after = yield from send(cancel, settings, a_record(record.id), budget=2.0)
@@ -185,11 +185,11 @@ def _take(call: Call, asked: Ticket, settings: Settings, record: Record, budget:
         same = digest.canonical(approved) == digest.canonical(call.arguments)
         why = None if same or call.accepts is None else call.accepts(approved)
         if why is not None:
-            raise check.Unfit(f"the edited arguments do not fit: {why}")
+            raise check.AnswerMismatch(f"the edited arguments do not fit: {why}")
     except errors.Conflict as conflict:
         now = conflict.record if conflict.record is not None and conflict.record.id == record.id else record
         return refusal(now, conflict.detail, asked.body)
-    except check.Unfit as unfit:
+    except check.AnswerMismatch as unfit:
         return (yield from _not_run(asked, record, claimed, str(unfit), settings))
     # The caller's own objects where they say the same, so that 1.0 stays a float.
     arguments = call.arguments if same else approved
@@ -197,7 +197,7 @@ def _take(call: Call, asked: Ticket, settings: Settings, record: Record, budget:
 
 
 def _not_run(asked: Ticket, record: Record, claimed: Claim | None, why: str, settings: Settings) -> Flow[Outcome]:
-    """Approved, and not run. A permit that is ours is reported as failed, so that nobody waits for its outcome."""
+    """Approved, and not run. Our own permit is reported as failed, so that its outcome is known."""
     permit = asked.permit if claimed is None else claimed.permit
     if permit is not None:
         try:
@@ -229,7 +229,7 @@ def refusal(record: Record, detail: str | None = None, body: dict[str, Any] | No
     if state == "answered":
         try:
             check.answer(body, record)
-        except check.Unfit as unfit:
+        except check.AnswerMismatch as unfit:
             return Outcome("denied", record, reason=f"the answer cannot be used: {unfit}")
     if state in {"answered", "expired", "cancelled", "revoked", "lapsed"}:
         return Outcome(cast(Status, state), record, reason=reason or detail)

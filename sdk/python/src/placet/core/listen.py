@@ -57,7 +57,7 @@ class Listener:
                 if isinstance(record, dict) and is_record(record):
                     yield Event(message.event, message.id, Record(record, base=self._base))
                 else:
-                    # Whatever it was, it was not understood: whoever waits looks for themselves.
+                    # An event that is not understood: the waiters read their records.
                     yield Event("reset", message.id)
             elif message.event == "message":
                 yield Event("heartbeat", message.id)

@@ -8,7 +8,7 @@ import time
 FIRST = 0.1
 LONGEST = 5.0
 NOTICED = 1.0
-"""An outage of so many seconds is told of, although only one attempt has failed."""
+"""An outage of so many seconds is reported, even after a single failure."""
 
 
 class Outage:
@@ -20,12 +20,12 @@ class Outage:
         self._attempts = 0
 
     def since(self, moment: float) -> None:
-        """It began then, unless it is known to have begun before."""
+        """Sets the beginning, unless an earlier one is known."""
         self.began = moment if self.began is None else self.began
 
     @property
     def lasting(self) -> bool:
-        """Whether it is worth a word: one lost answer is none."""
+        """Whether to report it: a single lost answer is not reported."""
         return self.began is not None and (self._attempts > 1 or time.monotonic() - self.began >= NOTICED)
 
     def left(self) -> float:
@@ -33,7 +33,7 @@ class Outage:
         return self.budget if self.began is None else self.budget - (time.monotonic() - self.began)
 
     def over(self) -> None:
-        """The server answered: whatever was before is over."""
+        """The server answered, so the outage is over."""
         self.began = None
         self._attempts = 0
 

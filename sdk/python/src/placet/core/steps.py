@@ -12,14 +12,14 @@ from ..models import Claim, Page, Record, lifetime
 from ..waiting import OnWaiting
 from ..words import OnOutage
 from . import wire
-from .effects import OVER, Away, Flow, Look, News, Pause, Send
+from .effects import OVER, Flow, NewsWait, Pause, ReadHint, Send, StreamDown
 from .retry import Outage
 from .watch import Watch
 
 T = TypeVar("T")
 
 GRACE = 5.0
-"""How long after a deadline the server may take to tell of it."""
+"""How long after a deadline the server may take to report it."""
 HASTE = 0.25
 """An answer without news sooner than this was not held."""
 LEAST = 0.5
@@ -56,7 +56,7 @@ def send(
             if watch is not None:
                 yield from watch.back()
             return found
-        except wire.Again as again:
+        except wire.RetryableError as again:
             # Counted from where the attempt began, without what the server was asked to hold it.
             outage.since(min(time.monotonic(), began + call.held_for))
             pause = wire.after(again, outage, settings.url)
@@ -82,7 +82,7 @@ def wait(
     budget: float | None = None,
     watch: Watch | None = None,
 ) -> Flow[Record]:
-    """The record once it is no longer pending, or as it stands when `within` is over. A dropped wait is no decision."""
+    """The record once it is no longer pending, or as it stands after `within`. A dropped wait is not a decision."""
     watch = watch or Watch(label(known.raw))
     until = float("inf") if within is None else time.monotonic() + within
     allowance = settings.outage_budget if budget is None else budget
@@ -96,8 +96,8 @@ def wait(
         if now >= until:
             return record
         left = max(0.0, min(until, look_at) - now)
-        told = yield News(record.id, record.version, since, left, allowance, watch.away)
-        if isinstance(told, Away):
+        told = yield NewsWait(record.id, record.version, since, left, allowance, watch.away)
+        if isinstance(told, StreamDown):
             yield from watch.outage(told.left)
             continue
         if isinstance(told, Record):
@@ -108,14 +108,14 @@ def wait(
             if time.monotonic() >= until:
                 return record
             look_at = max(look_at, time.monotonic() + GRACE)
-            told = Look()
+            told = ReadHint()
         began = time.monotonic()
         held = None if told.held_for is None else max(0.001, min(told.held_for, until - began))
         look = wire.get(record.id, wait=held, version=record.version if held else None, look=True)
         answer = yield replace(look, within=None if until == float("inf") else until - began + LEAST)
         try:
             found = wire.record(wire.read(answer), record.id)
-        except wire.Again as again:
+        except wire.RetryableError as again:
             if told.last:
                 outage.budget = 0.0
             pause = wire.after(again, outage, settings.url)
@@ -160,7 +160,7 @@ def listing(query: dict[str, str], settings: Settings) -> Flow[Page]:
     def understand(found: dict[str, Any]) -> Page:
         items = found.get("items")
         if not isinstance(items, list) or not all(wire.is_record(item) for item in items):
-            raise wire.Again("the answer is no list of Placet's", foreign=True)
+            raise wire.RetryableError("the answer is no list of Placet's", foreign=True)
         return Page(
             [Record(item, base=settings.url) for item in items], found.get("next_cursor"), found.get("event_id")
         )

@@ -1,4 +1,4 @@
-"""Reads the server's JSON as strictly as the server reads ours: what two readers could read differently is refused."""
+"""Reads the server's JSON as strictly as the server does: text that parsers could read differently is refused."""
 
 from __future__ import annotations
 

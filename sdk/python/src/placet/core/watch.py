@@ -1,4 +1,4 @@
-"""What is told of one call while it waits, each thing once."""
+"""The notices about one waiting call, each sent once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..models import Record, time_left
 from ..waiting import OnWaiting, Why
-from .effects import Tell
+from .effects import WaitNotice
 
 
 class Watch:
@@ -22,18 +22,18 @@ class Watch:
         self._record: Record | None = None
         self.away = False
 
-    def pending(self, record: Record) -> Generator[Tell, Any, None]:
+    def pending(self, record: Record) -> Generator[WaitNotice, Any, None]:
         """It needs a person."""
         self._record = record
         yield self._tell("person", self._left())
 
-    def outage(self, left: float) -> Generator[Tell, Any, None]:
+    def outage(self, left: float) -> Generator[WaitNotice, Any, None]:
         """The server is away, and is tried for so many seconds more."""
         if not self.away:
             self.away = True
             yield self._tell("outage", max(0.0, min(left, self._until - time.monotonic())))
 
-    def back(self) -> Generator[Tell, Any, None]:
+    def back(self) -> Generator[WaitNotice, Any, None]:
         """The server answered."""
         if self.away:
             self.away = False
@@ -44,5 +44,5 @@ class Watch:
             return None
         return max(0.0, min(time_left(self._record), self._until - time.monotonic()))
 
-    def _tell(self, why: Why, left: float | None) -> Tell:
-        return Tell(why, self._label, left, self._record, self._on_waiting, self)
+    def _tell(self, why: Why, left: float | None) -> WaitNotice:
+        return WaitNotice(why, self._label, left, self._record, self._on_waiting, self)

@@ -10,12 +10,12 @@ from urllib.parse import quote
 from .. import errors
 from ..models import Claim, Record, duration
 from . import strict
-from .effects import PAGE, Lost, Reply, Send
+from .effects import PAGE, NoAnswer, Reply, Send
 from .retry import Outage
 
 
-class Again(Exception):
-    """This attempt told us nothing; another one may."""
+class RetryableError(Exception):
+    """A failed attempt that did not decide the call: it may be sent again."""
 
     def __init__(self, reason: str, after: float | None = None, foreign: bool = False):
         super().__init__(reason)
@@ -78,12 +78,12 @@ def _bytes(body: Any) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def read(answer: Reply | Lost) -> dict[str, Any]:
-    """The JSON object of a good answer. Raises `Again`, or the error that says no."""
-    if isinstance(answer, Lost):
+def read(answer: Reply | NoAnswer) -> dict[str, Any]:
+    """The JSON object of a good answer. Raises `RetryableError`, or the error that says no."""
+    if isinstance(answer, NoAnswer):
         if answer.final:
             raise errors.WrongAnswer(f"the answer cannot be used: {answer.reason}")
-        raise Again(answer.reason)
+        raise RetryableError(answer.reason)
     if 300 <= answer.status < 400:
         raise errors.ProtocolError(
             f"it redirects ({answer.status}), and a key is never carried elsewhere; check PLACET_URL"
@@ -91,8 +91,8 @@ def read(answer: Reply | Lost) -> dict[str, Any]:
     try:
         found = _object(answer)
     except ValueError as why:
-        # Whatever its status: this is not Placet speaking, but something in between.
-        raise Again(_described(answer, why), answer.retry_after, foreign=answer.status < 500) from why
+        # Whatever its status, this answer is from something between us and Placet.
+        raise RetryableError(_described(answer, why), answer.retry_after, foreign=answer.status < 500) from why
     if 200 <= answer.status < 300:
         return found
     error = problem(answer.status, found)
@@ -100,12 +100,12 @@ def read(answer: Reply | Lost) -> dict[str, Any]:
         # A full inbox is the answer to this call, and a full disk is said plainly; a busy server is neither.
         if error.code in {"pending_cap", "disk_full"}:
             raise error
-        raise Again(str(error), answer.retry_after)
+        raise RetryableError(str(error), answer.retry_after)
     raise error
 
 
 def _object(answer: Reply) -> dict[str, Any]:
-    """The object that it is. Raises `ValueError` with one clause that says why it is none of Placet's."""
+    """The JSON object of an answer. Raises `ValueError` with one clause that says why it is not from Placet."""
     kind = answer.content_type.partition(";")[0].strip().lower()
     wanted = "application/json" if 200 <= answer.status < 300 else "application/problem+json"
     if kind != wanted:
@@ -158,7 +158,7 @@ def is_record(raw: Any) -> bool:
 def record(found: dict[str, Any], id: str | None = None) -> Record:
     """A record, of the request that was asked for."""
     if not is_record(found):
-        raise Again(f"the answer is no request of Placet's: it has {_fields(found)}", foreign=True)
+        raise RetryableError(f"the answer is no request of Placet's: it has {_fields(found)}", foreign=True)
     if id is not None and found["id"] != id:
         raise errors.WrongAnswer(f"the server answered about another request: {found['id']} in place of {id}")
     return Record(found)
@@ -168,7 +168,7 @@ def claimed(found: dict[str, Any]) -> Claim:
     """The answer to a claim."""
     permit, arguments, digest = found.get("permit"), found.get("arguments"), found.get("digest")
     if not (isinstance(permit, str) and permit and isinstance(arguments, dict) and isinstance(digest, str)):
-        raise Again(f"the answer is no permit of Placet's: it has {_fields(found)}", foreign=True)
+        raise RetryableError(f"the answer is no permit of Placet's: it has {_fields(found)}", foreign=True)
     return Claim(permit, arguments, digest, found.get("report_by"))
 
 
@@ -176,7 +176,7 @@ def _fields(found: dict[str, Any]) -> str:
     return "the fields " + ", ".join(sorted(found)[:8]) if found else "no fields"
 
 
-def after(again: Again, outage: Outage, url: str) -> float:
+def after(again: RetryableError, outage: Outage, url: str) -> float:
     """How long to pause before the next attempt; raises when there is none."""
     pause = outage.pause(again.after)
     if pause is not None:

@@ -93,7 +93,7 @@ class Gateway:
     def decide(
         self, which: Record | str | None, decision: str, by: str = "ann", tool: str | None = None, **fields: Any
     ) -> Record:
-        """One person's word on one request: this one, or the oldest that waits."""
+        """Decides one request as a person: this one, or the oldest pending one."""
         record = which if isinstance(which, Record) else self.next(tool) if which is None else self.get(which)
         body = {"decision": decision, "digest": record.digest, "version": record.version, **fields}
         return _seen(self.requests.decide(record.id, by, body))
@@ -111,11 +111,11 @@ class Gateway:
         return self.decide(which, "respond", tool=tool, answer=answer)
 
     def expire(self, which: Record | str | None = None, *, tool: str | None = None) -> Record:
-        """Nobody decided in time."""
+        """Lets a request expire."""
         return _seen(self.requests.end(self._id(which, tool), "expired"))
 
     def revoke(self, which: Record | str) -> Record:
-        """The approval is taken back."""
+        """Revokes the approval."""
         return _seen(self.requests.end(self._id(which, None), "revoked"))
 
     def always(self, decision: str | Callable[[Record], tuple[str, dict[str, Any]]] | None, **fields: Any) -> None:
@@ -138,7 +138,7 @@ class Gateway:
 
     @contextlib.contextmanager
     def outage(self, kind: str = "refused") -> Iterator[None]:
-        """Nobody is there: `refused`, `timeout`, `error` (503), `html` (a proxy answers), `foreign` (other JSON)."""
+        """An outage: `refused`, `timeout`, `error` (503), `html` (a proxy answers), `foreign` (other JSON)."""
         self.down(kind)
         try:
             yield

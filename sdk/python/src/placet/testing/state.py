@@ -31,7 +31,7 @@ class Problem(Exception):
 
 
 class Requests:
-    """All requests. Every change is told to `listeners`, with the record as it then stands."""
+    """All requests. `listeners` get every change, with the record after it."""
 
     def __init__(self, verdict: Callable[[dict[str, Any]], str]):
         self.lock = threading.RLock()
@@ -266,7 +266,7 @@ def _same_call(record: dict[str, Any], body: dict[str, Any]) -> bool:
 
 
 def _whose(of: dict[str, Any]) -> dict[str, Any]:
-    """Whose call it is: what the server compares of a context."""
+    """The parts of a context that name the owner of a call, as the server compares them."""
     fields = ("user", "tenant", "app", "cwd", "lineage", "turn")
     return {name: value for name, value in (of.get("context") or {}).items() if name in fields}
 

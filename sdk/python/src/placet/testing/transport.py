@@ -35,7 +35,7 @@ class Streaming(Exception):
 
 
 class Calls:
-    """What each call does."""
+    """The handlers of the calls."""
 
     def __init__(self, gateway: Gateway):
         self._gateway = gateway
