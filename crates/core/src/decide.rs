@@ -91,10 +91,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     if cx.behind {
         return Err(Refusal::ClockBehind);
     }
-    // A vote with a replacement starts a new digest. A vote without one must name the current digest.
-    let author = request.proposal.as_ref().filter(|_| decide.proposal.is_none());
-    let behind = request.behind(author.map(|proposal| proposal.by.as_str()));
-    if request.needs.four_eyes && behind.bars(&actor.name, cx.directory) {
+    if request.is_own(&actor.name, decide.proposal.is_some(), cx.directory) {
         return Err(Refusal::SelfApproval);
     }
     match &request.needs.step_up {
@@ -334,6 +331,29 @@ fn approvers<'a>(
 }
 
 impl Request {
+    /// Whether four eyes refuse this person's yes. A vote with a replacement starts a new digest, so the author of the replacement
+    /// before it does not count.
+    fn is_own(&self, name: &str, replaced: bool, directory: &Directory) -> bool {
+        let author = self.proposal.as_ref().filter(|_| !replaced);
+        let behind = self.behind(author.map(|proposal| proposal.by.as_str()));
+        self.needs.four_eyes && behind.bars(name, directory)
+    }
+
+    /// The refusal that a yes of this person would get, or None if it can count. Pages show it before the person tries. The vote
+    /// itself is checked like every other.
+    pub fn refused_yes(&self, name: &str, word: DecisionWord, directory: &Directory) -> Option<Refusal> {
+        if !self.needs.eligible(name, directory) {
+            return Some(Refusal::NotEligible);
+        }
+        if let Some(freeze) = directory.frozen(&self.agent, self.tool.as_deref()) {
+            return Some(freeze.refusal());
+        }
+        if self.is_own(name, word != DecisionWord::Approve, directory) {
+            return Some(Refusal::SelfApproval);
+        }
+        self.not_opener(name, directory)
+    }
+
     /// The current count of votes, counted as a decision would count them.
     pub fn tally(&self, needs: &Needs, directory: &Directory) -> Tally {
         let behind = self.behind(self.proposal.as_ref().map(|proposal| proposal.by.as_str()));

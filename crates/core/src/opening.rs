@@ -71,6 +71,13 @@ impl Request {
         opens(&self.source, &self.agent, &content.body, &content.context)
     }
 
+    /// The refusal of a yes that would open a folder, where this person neither owns the agent nor is an admin.
+    pub(crate) fn not_opener(&self, name: &str, directory: &Directory) -> Option<Refusal> {
+        self.opens()?;
+        let may = directory.owner(&self.agent) == Some(name) || directory.person(name, Role::Admin).is_some();
+        (!may).then(|| Refusal::NotOwner(self.agent.clone()))
+    }
+
     /// Whether a person refused to open the folder within the last day.
     pub fn is_no_for_today(&self, now: Time) -> bool {
         let said = self.decision.as_ref().filter(|decision| !decision.by.is_empty());
@@ -89,11 +96,12 @@ pub(crate) fn opened(
 ) -> Result<Option<Box<AdminEvent>>, Refusal> {
     let Some(folder) = request.opens() else { return Ok(None) };
     let (agent, directory) = (&request.agent, cx.directory);
-    let theirs = directory.owner(agent) == Some(&*actor.name);
-    let admin = directory.person(&actor.name, Role::Admin).is_some();
     // The open reviewer owns no agent.
-    if actor.auth == Auth::Open || !(theirs || admin) {
+    if actor.auth == Auth::Open {
         return Err(Refusal::NotOwner(agent.clone()));
+    }
+    if let Some(refusal) = request.not_opener(&actor.name, directory) {
+        return Err(refusal);
     }
     let mut roots = directory.roots(agent).to_vec();
     if roots.iter().any(|root| within(folder, root)) {

@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{Request as Call, StatusCode, request::Parts};
 use maud::{Markup, html};
-use placet_core::{Actor, DecisionWord, InputType, Request, RequestId, Role};
+use placet_core::{Actor, DecisionWord, InputType, Request, RequestId};
 use placet_gate::Decision;
 use placet_ledger::ijson::{self, Limits};
 use serde_json::Value;
@@ -153,8 +153,7 @@ fn page(
     state.gate.opened(who, request);
     let display = state.gate.display(request);
     let sight = Sight { request, display: display.as_ref(), now: state.gate.now() };
-    let reviewer = state.gate.store().directory().person(&who.name, Role::Reviewer).is_some();
-    let viewer = Viewer { name: who.name.clone(), reviewer };
+    let viewer = Viewer { name: who.name.clone(), directory: state.gate.store().directory() };
     headers::page(status, draw(&sight, &viewer, notice))
 }
 

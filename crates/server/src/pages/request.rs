@@ -1,21 +1,48 @@
 //! The page of one request: drawn whole by the server, the target of every link in a message. Looking never decides;
 //! the forms stand below everything there is to see.
 
+use std::sync::Arc;
+
 use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
-    AllOf, Body, Decision, DecisionWord, Digest, Display, Input, InputType, Needs, Preview, Request, Risk,
-    State as Life, Time, show,
+    AllOf, Body, Decision, DecisionWord, Digest, Directory, Display, Input, InputType, Needs, Preview,
+    Refusal, Request, Risk, Role, State as Life, Time, show,
 };
 
 use super::{html::layout, preview};
 
-/// Whoever looks, signed in.
+/// The person who looks, signed in.
 #[derive(Debug, Clone)]
 pub(super) struct Viewer {
     pub(super) name: String,
-    /// Whether they decide at all.
-    pub(super) reviewer: bool,
+    pub(super) directory: Arc<Directory>,
+}
+
+impl Viewer {
+    fn is_reviewer(&self) -> bool {
+        self.directory.person(&self.name, Role::Reviewer).is_some()
+    }
+
+    /// Why a yes of theirs would be refused, in words for them.
+    fn refused_yes(&self, request: &Request, word: DecisionWord) -> Option<String> {
+        Some(match request.refused_yes(&self.name, word, &self.directory)? {
+            Refusal::NotOwner(agent) => {
+                // With four eyes the owner cannot approve either.
+                let owner = self.directory.owner(&agent).filter(|_| !request.needs.four_eyes);
+                let who = owner.map(|owner| format!("{owner}, who owns {agent}, or an admin"));
+                format!("Only {} can approve this. You can deny it.", who.as_deref().unwrap_or("an admin"))
+            }
+            Refusal::SelfApproval => {
+                "You own, ordered or edited this, so somebody else must approve it. You can deny it."
+                    .to_owned()
+            }
+            Refusal::NotEligible => {
+                "Other people or teams are asked: your approval does not count.".to_owned()
+            }
+            other => format!("It cannot be approved: {other}."),
+        })
+    }
 }
 
 /// What came of the form they sent.
@@ -214,9 +241,14 @@ fn votes(request: &Request) -> Markup {
 
 fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
     let request = sight.request;
-    if !viewer.reviewer {
+    if !viewer.is_reviewer() {
         return html! { div.note.warn { "You can look, and not decide: you are not a reviewer." } };
     }
+    // Content that was erased can only be denied, and a page without scripts shows no code.
+    let can = sight.display.is_some() && request.needs.step_up.is_none();
+    let offers = |word| can && request.allowed.contains(&word) && viewer.refused_yes(request, word).is_none();
+    let offered = request.allowed.iter().filter(|word| **word != DecisionWord::Deny);
+    let refused = offered.filter_map(|word| viewer.refused_yes(request, *word)).next();
     html! {
         h2 { "Your decision" }
         section {
@@ -224,15 +256,18 @@ fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
                 input type="hidden" name="digest" value=(request.current_digest());
                 input type="hidden" name="version" value=(request.version);
                 @if let Some(display) = sight.display { input type="hidden" name="display" value=(display.digest); }
-                (answer(sight))
+                @if offers(DecisionWord::Respond) { (answer(sight)) }
                 label for="reason" { "Reason" }
                 textarea #reason name="reason" maxlength="8000" {}
-                (step_up(request))
+                @match &refused {
+                    Some(reason) => { div.note.warn { (reason) } }
+                    None => { (step_up(request)) }
+                }
                 (super::decide::who_fields(&viewer.name))
-                @if request.allowed.contains(&DecisionWord::Approve) {
+                @if offers(DecisionWord::Approve) {
                     button.yes type="submit" name="decision" value="approve" { (label(sight, "/confirm_label", "Approve")) }
                 }
-                @if request.allowed.contains(&DecisionWord::Respond) {
+                @if offers(DecisionWord::Respond) {
                     button.yes type="submit" name="decision" value="respond" { "Send the answer" }
                 }
                 button.no type="submit" name="decision" value="deny" { (label(sight, "/cancel_label", "Deny")) }

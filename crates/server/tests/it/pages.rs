@@ -1,5 +1,7 @@
 //! Pages for people, as a browser gets them.
 
+mod refused;
+
 use bytes::Bytes;
 use http::Method;
 use placet_server::Unbound;
