@@ -182,7 +182,7 @@ impl Request {
 
     /// Who else is to hear of its changes: a channel, and what its followers follow. A task of the desk is a group of requests.
     pub fn followed(&self) -> Option<(&'static str, String)> {
-        let task = self.group.as_ref().filter(|_| self.door().way == Way::Desk)?;
+        let task = self.group.as_ref().filter(|_| self.door().way == DoorKind::Desk)?;
         Some((PUSH, desk_task(task)))
     }
 
