@@ -324,8 +324,9 @@ mod tests {
     #[test]
     fn a_stored_request_without_its_nonce_or_its_context_is_an_error() {
         let whole = json!({"body": {"tool": "t", "arguments": {}}, "context": {}, "nonce": "n"});
-        let read =
-            |payload: Value| EventPayload::from_payload(Kind::Action, serde_json::from_value(payload).unwrap());
+        let read = |payload: Value| {
+            EventPayload::from_payload(Kind::Action, serde_json::from_value(payload).unwrap())
+        };
         assert!(read(whole.clone()).is_ok());
         for field in ["nonce", "context"] {
             let mut less = whole.clone();

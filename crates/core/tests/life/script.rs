@@ -7,8 +7,8 @@ use std::{
 };
 
 use placet_core::{
-    Actor, AllOf, Auth, Content, Covered, Create, DecisionWord, Digest, Effect, Escalation, Kind, Limits,
-    Needs, ProposalContent, RequestId, Risk, Role, Ruling, Seat, Spec, Submit, Time, Verdict, EventPayload,
+    Actor, AllOf, Auth, Content, Covered, Create, DecisionWord, Digest, Effect, Escalation, EventPayload,
+    Kind, Limits, Needs, ProposalContent, RequestId, Risk, Role, Ruling, Seat, Spec, Submit, Time, Verdict,
 };
 use serde_json::{Map, Value, json};
 
