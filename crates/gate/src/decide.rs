@@ -32,7 +32,7 @@ pub struct Decision {
     pub answer: Option<Value>,
     /// A decision for every step, in the order approved.
     pub steps: Option<Vec<StepDecision>>,
-    /// A standing yes to be given with it.
+    /// A standing approval to be given with it.
     pub remember: Option<Remember>,
     /// A proof of presence.
     pub step_up: Option<StepUp>,
@@ -161,7 +161,7 @@ impl Gate {
         }
         let mut actor = actor.clone();
         if let Some(step_up) = &decision.step_up {
-            // Whoever has not said who they are cannot prove that they are there. And a program can copy a code: only a
+            // A caller without a name cannot prove presence. And a program can copy a code: only a
             // person's own browser can show that it read one.
             match actor.auth {
                 Auth::Open => {

@@ -176,7 +176,7 @@ impl Gate {
         &self.settings
     }
 
-    /// A fresh secret that nobody can guess, for what one door wants to know again.
+    /// A fresh secret for a door, too long to guess.
     pub fn secret_token(&self) -> String {
         let mut bytes = [0_u8; 16];
         self.entropy.fill(&mut bytes);
@@ -205,7 +205,7 @@ impl Gate {
         self.seen(actor, id).await
     }
 
-    /// The same, for whoever has said which request it is about.
+    /// The same, where the span already names the request.
     pub(crate) async fn seen(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
         let found = self.store.get(id).await?;
         found.filter(|request| may_see(actor, request)).ok_or_else(GateError::not_found)
@@ -229,7 +229,7 @@ impl Gate {
     }
 
     /// Requests of a group that this caller may see and that came through this door, the newest first. A group is named by
-    /// whoever asks, so the same name means nothing at another door.
+    /// the agent, so the same name means nothing at another door.
     pub async fn group(
         &self,
         actor: &Actor,

@@ -113,7 +113,7 @@ impl Gate {
         self.install_key(actor, new, secret, idempotency).await
     }
 
-    /// Makes the first admin's key from a secret that was given, if nobody has any key yet.
+    /// Makes the first admin's key from a given secret, if there is no key yet.
     pub async fn bootstrap(&self, secret: String) -> Result<bool, GateError> {
         let directory = self.store.refresh_directory().await?;
         if !directory.keys.is_empty() {
@@ -152,7 +152,7 @@ impl Gate {
         }
     }
 
-    /// Stops a key at once, waits in flight included. Live votes and standing yeses that were given with it are void, unless
+    /// Stops a key at once, waits in flight included. Live votes and standing approvals that were given with it are void, unless
     /// they are to be kept: after a rotation, never after a theft.
     pub async fn revoke_key(&self, actor: &Actor, id: KeyId, keep: bool) -> Result<(), GateError> {
         let actor = &*self.acting(actor, &[Role::Admin])?;
@@ -214,7 +214,7 @@ impl Gate {
         Ok(self.store.refresh_directory().await?)
     }
 
-    /// Applies a command about keys, people, policy or standing yeses. A replayed one answers with the key it made.
+    /// Applies a command about keys, people, policy or standing approvals. A replayed one answers with the key it made.
     pub(crate) async fn admin(
         &self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! Standing yeses of version 0.2 on commands: they said nothing of a folder, so they end at the upgrade.
+//! Standing approvals of version 0.2 on commands: they said nothing of a folder, so they end at the upgrade.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use placet_core::{Actor, AdminCommand, Grant, GrantEnd, Role, Scope, Time};
 
 use crate::{Gate, GateError, judge::call_of};
 
-/// What ended at the upgrade though nobody took it back.
+/// Standing approvals and trust that the upgrade ended.
 #[derive(Debug, Clone)]
 pub struct Outgrown {
-    /// Standing yeses, the newest first.
+    /// Standing approvals, the newest first.
     pub grants: Vec<OutgrownGrant>,
     /// How many kinds of calls people had approved often enough to be counted.
     pub trust: u64,
 }
 
-/// A standing yes that ended at the upgrade.
+/// A standing approval that ended at the upgrade.
 #[derive(Debug, Clone)]
 pub struct OutgrownGrant {
     /// What was given.
@@ -29,7 +29,7 @@ pub struct OutgrownGrant {
 }
 
 impl Gate {
-    /// Ends the standing yeses that version 0.2 gave on commands, with an entry for each, and says how many.
+    /// Ends the standing approvals that version 0.2 gave on commands, with an entry for each, and says how many.
     pub async fn end_outgrown(&self) -> Result<usize, GateError> {
         let directory = self.store.refresh_directory().await?;
         let mut ended = 0;
@@ -44,7 +44,7 @@ impl Gate {
         Ok(ended)
     }
 
-    /// Whether a standing yes was given on a command. Where nobody can tell any more, it was.
+    /// Whether a standing approval was given on a command. If its request or content is gone, it counts as one.
     async fn is_about_a_command(&self, grant: &Grant) -> Result<bool, GateError> {
         let Some(request) = self.store.get(grant.request).await? else { return Ok(true) };
         let Some(content) = request.content.as_deref() else { return Ok(true) };

@@ -82,7 +82,7 @@ pub struct MadeLink {
 }
 
 impl Gate {
-    /// Who this session's secret belongs to, if it works. Nothing is noted yet: whoever has only the secret is nobody.
+    /// Who this session's secret belongs to, if it works. Nothing is recorded yet: the secret alone proves nothing.
     pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>, GateError> {
         // What this server never gave out costs no look at the database.
         if !self.gave_out(secret) {
@@ -344,7 +344,7 @@ impl Gate {
     }
 
     /// Ends a session at once, on every node: one's own, or anybody's as an admin. Unless it is the caller's own, live votes and
-    /// standing yeses that were given in it are void, except where they are to be kept.
+    /// standing approvals that were given in it are void, except where they are to be kept.
     pub async fn end_session(&self, actor: &Actor, id: SessionId, keep: bool) -> Result<(), GateError> {
         let directory = self.store.refresh_directory().await?;
         let own = directory.sessions.get(&id).is_some_and(|session| session.name == actor.name);
@@ -410,7 +410,7 @@ impl Gate {
 /// The roles of people.
 const PEOPLE: [Role; 3] = [Role::Reviewer, Role::Auditor, Role::Admin];
 
-/// Whoever signs in, before they have.
+/// A caller who signs in, before the proof was checked.
 fn nobody() -> Actor {
     Actor { name: String::new(), role: Role::Auditor, key: None, session: None, auth: Auth::Open }
 }

@@ -183,7 +183,7 @@ impl Gate {
     }
 
     /// How long a yes may wait to be used. A pause of an agent is answered when the last item of it is decided, so a yes to one
-    /// has to outlast the time that people may take for the others; whoever sends the answer sees to it that none is used late.
+    /// has to outlast the time that people may take for the others; the sender of the answer checks that none is used late.
     fn claim_window(&self, source: &str) -> Duration {
         let window = self.settings.claim_window;
         let pauses = Door::named(source).agent_behind().is_some();

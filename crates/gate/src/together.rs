@@ -33,7 +33,7 @@ impl Gate {
         };
         let most = u32::try_from(LISTED + COUNTED).unwrap_or(u32::MAX);
         let mut found = self.list(actor, &filter, most).await?.items;
-        // A filter cannot name the door of REST.
+        // For REST, the filter names no door.
         found.retain(|other| other.door() == request.door());
         // The request itself stays in the list, however many there are.
         found.sort_by_key(|other| (Reverse(other.id == request.id), other.created_at, other.id));

@@ -87,7 +87,7 @@ struct Noted {
     request: Option<RequestId>,
 }
 
-/// This node's own file of one ledger. Nobody else writes it as long as this lives.
+/// This node's own file of one ledger. No other process writes it while this value lives.
 #[derive(Debug)]
 pub(crate) struct Memory {
     path: PathBuf,

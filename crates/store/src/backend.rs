@@ -1,4 +1,4 @@
-//! The narrow waist: all that differs between SQLite and Postgres on the writing side.
+//! The interface of a writing database: all that differs between SQLite and Postgres when a batch is written.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -105,12 +105,12 @@ pub(crate) struct Changes {
     /// News for all who follow something.
     pub(crate) raises: Vec<Raise>,
     pub(crate) policies: Vec<PolicyRow>,
-    /// Standing yeses: new ones, then how often they were used, then those that ended.
+    /// Standing approvals: new ones, then how often they were used, then those that ended.
     pub(crate) grants: Vec<Arc<GrantRow>>,
     pub(crate) used: Vec<(GrantId, u32)>,
     pub(crate) ended: Vec<GrantEnding>,
     pub(crate) trust: Vec<([u8; 32], TrustChange)>,
-    /// Whatever was trusted is not any more, and what was noted is void: a new epoch begins.
+    /// A new epoch begins: all trust and all notes are deleted.
     pub(crate) no_trust: bool,
     /// Events, and the words they can be filtered by.
     pub(crate) events: Vec<EventRow>,
@@ -131,7 +131,7 @@ pub(crate) enum CommitError {
 pub(crate) enum NotesError {
     /// Nothing was committed.
     Not(StoreError),
-    /// The answer was lost: if the batch was committed, this is what became of it.
+    /// The answer was lost. If the batch was committed, this is the result.
     Maybe(StoreError, NotesOutcome),
 }
 

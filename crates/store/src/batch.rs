@@ -260,7 +260,7 @@ impl Batch {
     ) -> Result<Arc<Request>, StoreError> {
         let seq = self.head.head.seq + self.entries.len() as u64 + 1;
         let by = match event {
-            // Nobody does this: a deadline does.
+            // A deadline does this, no caller.
             Event::Escalated { .. } | Event::Expired {} | Event::Lapsed {} | Event::Unknown {} => {
                 by(&Actor::system())
             }

@@ -1,4 +1,4 @@
-//! The time that rules over deadlines. It never runs back: whoever sets a clock back saves nothing that had expired.
+//! The time that rules over deadlines. It never runs back: what has expired stays expired when a clock is set back.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ pub trait Clock: Send + Sync + 'static {
     /// What the wall clock says. It may be set.
     fn now(&self) -> Time;
 
-    /// How long this clock has run. Nobody can set it.
+    /// How long this clock has run. It cannot be set.
     fn monotonic(&self) -> Duration;
 
     /// What the clock of a database says that has one. Tests override it to move time there too.

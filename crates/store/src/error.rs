@@ -1,4 +1,4 @@
-//! What can go wrong below the commands. None of these ever means yes.
+//! Errors of the store. None of them means that a command was applied.
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum StoreError {
     /// A write to stable storage failed. The store stops, because what it would say next could be wrong.
     #[error("writing to stable storage failed, so the store has stopped: {0}")]
     Stopped(String),
-    /// The database does not have what was acknowledged. Nothing is written until somebody has looked at it.
+    /// The database does not have what was acknowledged. Nothing is written until an operator recovers it.
     #[error("the database went back, so nothing is written and no permit is given: {0}")]
     HistoryLost(String),
     /// Another server has this data folder open.
@@ -66,7 +66,7 @@ impl From<rusqlite::Error> for StoreError {
             let fatal = [SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC, SQLITE_IOERR_WRITE];
             match inner.code {
                 ErrorCode::DiskFull => return Self::Full,
-                // Somebody else holds the write lock: nothing was written, and trying again one by one would only wait longer.
+                // Another connection holds the write lock. Nothing was written, and more attempts would only wait longer.
                 ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
                     return Self::Unavailable(error.to_string());
                 }

@@ -1,4 +1,4 @@
-//! What agents tell through the observability door: numbered events, some of which are questions to a person.
+//! Events of the observability door. They are numbered, and some of them are questions to a person.
 
 mod tail;
 mod words;
@@ -120,7 +120,7 @@ pub(crate) struct EventRow {
 }
 
 impl EventRow {
-    /// What the tails are told once it is committed.
+    /// The event as tails hand it out once it is committed.
     pub(crate) fn seen(&self) -> SeenEvent {
         SeenEvent {
             event: StoredEvent {
@@ -135,10 +135,10 @@ impl EventRow {
     }
 }
 
-/// Which words there are at most of each kind, and how many sessions are told.
+/// Most words of each kind, and most sessions, in one answer.
 pub(crate) const WORDS: u32 = 1000;
 pub(crate) const SESSIONS: u32 = 300;
-/// How many waiting requests are told beside the newest events.
+/// Most events with waiting requests that are listed beside the newest events.
 pub(crate) const WAITING: u32 = 2000;
 /// How many of the oldest events are looked at in one go when old ones are deleted.
 pub(crate) const PRUNED: u32 = 1000;

@@ -1,11 +1,11 @@
-//! What the figures are made from: of every request the little that they count, without what was written.
+//! The input of the figures: the counted fields of each request, without its texts.
 
 use placet_core::{Confine, DecisionWord, Effect, GrantId, Kind, Risk, State, Time};
 use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{Store, StoreError, read::earlier};
 
-/// Of one request what figures are made from.
+/// The counted fields of one request, and when they last changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The entry that created it.
@@ -13,12 +13,12 @@ pub struct Figure {
     /// When something last happened to it.
     pub changed_at: Time,
     /// The rest.
-    pub request: Counted,
+    pub request: CountedRequest,
 }
 
 /// The part of a stored request that is counted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Counted {
+pub struct CountedRequest {
     /// Where it stands.
     pub state: State,
     /// What is asked for.
@@ -34,8 +34,8 @@ pub struct Counted {
     /// What policy said.
     pub verdict: VerdictWord,
     /// The outcome.
-    pub decision: Option<Settled>,
-    /// The standing yes that let it through.
+    pub decision: Option<CountedDecision>,
+    /// The standing approval that let it through.
     #[serde(default)]
     pub grant: Option<GrantId>,
     /// What its approval teaches; of a call that passed, that trust let it through.
@@ -59,7 +59,7 @@ pub struct VerdictWord {
 
 /// The outcome, without what was written.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Settled {
+pub struct CountedDecision {
     /// What was decided.
     pub word: DecisionWord,
     /// By whom; empty when policy decided.

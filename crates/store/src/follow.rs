@@ -1,6 +1,5 @@
-//! Following what is committed: everything once, in order, from any cursor, on every node. What this node commits is
-//! handed over in memory; whatever was missed (another node's commits, a lagging reader) is read from the database, which
-//! is the truth.
+//! Followers of the ledger and of events: each item once, in order, from any cursor, on every node. Commits of this node
+//! arrive in memory. What a follower missed is read from the database: commits of other nodes, or items it was too slow for.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 

@@ -1,5 +1,5 @@
-//! What this node knows to be in the ledger. A database that does not have it went back: a standby that lagged was promoted,
-//! or an old copy was put in place. Whatever it says about permits may be wrong.
+//! The newest ledger entry that this node knows. A database without it went back: a standby that lagged was promoted, or an
+//! old copy was put in place. Its permits may be wrong.
 
 use std::sync::{Mutex, PoisonError};
 

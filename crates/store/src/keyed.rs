@@ -1,5 +1,5 @@
-//! Keyed digests that say "the same call" for standing yeses, trust and grouping. They never enter the ledger: whoever
-//! reads it must not be able to try out arguments.
+//! Keyed digests that say "the same call" for standing approvals, trust and grouping. They never enter the ledger: a
+//! reader of the ledger must not be able to try out arguments.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ struct Calls<'a> {
     values: Values<'a>,
 }
 
-/// The same for requests of which a yes would run the same call. One on which somebody put a replacement is never the same as
+/// Equal for requests whose approval would run the same call. One with a replacement on the table is never the same as
 /// one that is as it was asked.
 pub fn same_key(
     secret: &[u8],
@@ -85,7 +85,7 @@ fn listed(folder: Option<&Value>) -> Vec<&Value> {
     folder.into_iter().collect()
 }
 
-/// The call that a standing yes of the scope `exact` covers: what acts, and the folder.
+/// The call that a standing approval of the scope `exact` covers: what acts, and the folder.
 pub fn grant_key(
     secret: &[u8],
     agent: &str,

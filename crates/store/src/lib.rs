@@ -1,8 +1,8 @@
 //! All SQL: one store over two thin backends, a group-commit writer, and an ordered tail of what was committed.
 //!
-//! Everything that thinks is shared and written once. Commands enter a bounded [`queue`]; the [`writer`] takes all
-//! that queued while the last commit was being written, applies it in memory ([`batch`]) and commits it in one
-//! transaction; only then are the callers answered and the [`tail`] told.
+//! Both backends share all logic. Commands enter a bounded [`queue`]. The [`writer`] takes all that queued during the
+//! last commit, applies it in memory ([`batch`]) and commits it in one transaction. Then it answers the callers and
+//! feeds the [`tail`].
 
 mod acked;
 mod backend;
@@ -43,7 +43,7 @@ pub use error::StoreError;
 pub use events::{
     EventOutcome, EventTail, EventUnit, EventWords, NewEvent, RecentEvents, SeenEvent, StoredEvent,
 };
-pub use figures::{Counted, Figure, Settled, VerdictWord, Waiting};
+pub use figures::{CountedDecision, CountedRequest, Figure, VerdictWord, Waiting};
 pub use job::{AdminOutcome, CommandUnit, Idempotency, Outcome};
 pub use keyed::{grant_key, same_key, trust_key, unbound_grant_key};
 pub use notes::{NewNote, Note, NoteChange, NoteExpected, NoteFilter, NotePage, NotePlace, NotesOutcome};

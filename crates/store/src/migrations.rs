@@ -37,7 +37,7 @@ pub(crate) const POSTGRES: &[Migration] = &[
 /// The newest format that this program knows; both databases are always at the same.
 pub(crate) const KNOWN: i64 = 13;
 
-/// The first format with policies, standing yeses and trust.
+/// The first format with policies, standing approvals and trust.
 pub(crate) const POLICY: i64 = 2;
 
 /// The first format with sessions, one-time links and passwords.

@@ -1,4 +1,4 @@
-//! Notes: what a door keeps beside requests, such as the state of a protocol's task. Bookkeeping, never a decision.
+//! Notes: state that a door keeps beside requests, such as a task of its protocol. They never decide anything.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -73,7 +73,7 @@ pub const ANSWER_TO: &str = "answer_to";
 
 /// How long after the deadline an answer is still worth calling back with: the agent's clock began a little later.
 const LATE: Duration = Duration::from_secs(5);
-/// How long whoever wrote a delivery has for its first attempt before others may try.
+/// How long the node that wrote a delivery has for its first attempt. Then other nodes may lease it.
 const FIRST_ATTEMPT: Duration = Duration::from_secs(5);
 
 /// Which deliveries a change makes, and for which node.

@@ -1,4 +1,4 @@
-//! Policies, standing yeses and trust as both databases store them.
+//! Policies, standing approvals and trust as both databases store them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct PolicyVersion {
     pub at: Time,
 }
 
-/// A standing yes and how often it was used.
+/// A standing approval and how often it was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantUse {
     /// What was given.
@@ -30,7 +30,7 @@ pub struct GrantUse {
     pub used: u32,
 }
 
-/// A standing yes that ended though nobody took it back.
+/// A standing approval that ended without a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedGrant {
     /// What was given.
@@ -41,16 +41,16 @@ pub struct EndedGrant {
     pub at: Time,
 }
 
-/// What an upgrade ended: standing yeses, and how many kinds of calls were trusted.
+/// What an upgrade ended: standing approvals, and how many kinds of calls were trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndedAtUpgrade {
-    /// Standing yeses, the newest first. Those that ended long ago are not kept.
+    /// Standing approvals, the newest first. Those that ended long ago are not kept.
     pub grants: Vec<EndedGrant>,
-    /// Kinds of calls of which approvals had been counted.
+    /// Kinds of calls whose approvals had been counted.
     pub trust: u64,
 }
 
-/// Standing yeses that ended for this reason, the newest first; and how much trust was dropped.
+/// Standing approvals that ended for this reason, the newest first; and how much trust was dropped.
 pub(crate) const ENDED: &str =
     "SELECT data, used, ended_at FROM grants WHERE ended_why = 'upgrade' ORDER BY id DESC LIMIT 1000";
 pub(crate) const DROPPED: &str = "SELECT value FROM meta WHERE name = 'dropped_trust'";
@@ -68,7 +68,7 @@ pub(crate) struct PolicyRow {
     pub(crate) text: Arc<str>,
 }
 
-/// A standing yes to be stored.
+/// A standing approval to be stored.
 #[derive(Debug)]
 pub(crate) struct GrantRow {
     pub(crate) grant: Arc<Grant>,
@@ -100,11 +100,11 @@ pub(crate) struct TrustRow {
     pub(crate) seq: u64,
 }
 
-/// Approvals that nobody repeated for this long count no more.
+/// Approvals older than this count no more, unless one was repeated.
 pub(crate) const IDLE: Duration = Duration::from_hours(30 * 24);
 
 impl TrustRow {
-    /// Where nobody approved anything.
+    /// Without any approval.
     pub(crate) fn none() -> Self {
         Self { count: 0, at: Time::default(), seq: 0 }
     }
@@ -145,14 +145,14 @@ pub(crate) enum TrustChange {
         /// The entry of this yes.
         seq: u64,
     },
-    /// What was approved failed, or nobody knows what became of it: that yes does not count.
+    /// What was approved failed, or its outcome is unknown: that approval does not count.
     Failed,
 }
 
-/// A stored row of a standing yes that is in force: its JSON, and its keyed digest or its pattern.
+/// A stored row of a standing approval that is in force: its JSON, and its keyed digest or its pattern.
 pub(crate) type StoredGrant = (String, Option<Vec<u8>>, Option<String>);
 
-/// Puts policy and standing yeses into the directory.
+/// Puts policy and standing approvals into the directory.
 pub(crate) fn attach(
     directory: &mut Directory,
     policy: Option<String>,
@@ -171,10 +171,10 @@ pub(crate) fn attach(
     Ok(())
 }
 
-/// A standing yes that ends, and why where nobody took it back.
+/// A standing approval that ends, and why if it was not revoked.
 pub(crate) type GrantEnding = (GrantId, Option<GrantEnd>);
 
-/// The standing yeses that one event ended, and those that it gave.
+/// The standing approvals that one event ended, and those that it gave.
 pub(crate) fn changed(
     before: &Directory,
     after: &Directory,

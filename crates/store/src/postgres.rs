@@ -1,4 +1,4 @@
-//! The shared database: several servers, one Postgres, and nothing else between them.
+//! The shared database: several servers use one Postgres and share nothing else.
 
 mod copy;
 mod events;

@@ -1,4 +1,4 @@
-//! PriorApprovals yeses and trust inside a batch: what was loaded, what is counted, and what becomes of it.
+//! Standing approvals and trust inside a batch: the loaded rows, and the changes to write.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,7 +14,7 @@ use crate::{
     sabotage::planted,
 };
 
-/// What a batch knows and does about standing yeses and trust.
+/// Standing approvals and trust as a batch has read and changed them.
 #[derive(Clone, Default)]
 pub(crate) struct PriorApprovals {
     used: HashMap<GrantId, u32>,
@@ -44,7 +44,7 @@ impl PriorApprovals {
         (trust.map_or(0, |row| row.standing(now)), submit.grants.iter().map(used).collect())
     }
 
-    /// Counts what a change teaches: a use of a standing yes, one more approval of the same, a run that failed, or a no that
+    /// Counts what a change teaches: a use of a standing approval, one more approval of the same, a run that failed, or a no that
     /// ends trust. `was` is the state before it, `seq` its entry.
     pub(crate) fn learn(
         &mut self,

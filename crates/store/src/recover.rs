@@ -1,5 +1,5 @@
-//! After a loss: what a database does not have that was acknowledged, and a new epoch in which nothing is guessed about it.
-//! And after a clock that was wrong: a ledger that is ahead of it.
+//! Recovery. After a loss: finds acknowledged entries that the database does not have, and begins a new epoch that guesses
+//! nothing about them. After a wrong clock: accepts that the ledger is ahead of the clock.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
@@ -75,7 +75,7 @@ pub(crate) async fn ledger(readers: &Readers) -> Result<Digest, StoreError> {
     Ok(first.first().ok_or_else(|| StoreError::Damaged("the ledger has no first entry".to_owned()))?.hash)
 }
 
-/// Whether a database has this entry, or somebody has begun a new epoch since, knowing that it may not.
+/// Whether a database has this entry, or a later epoch began by a restore or a recovery, which accept its loss.
 pub(crate) async fn has(readers: &Readers, acked: &Acked) -> Result<bool, StoreError> {
     let known = Head { epoch: acked.epoch.clone(), seq: acked.seq, hash: acked.hash };
     let (head, there) = readers.head_and(Some(&known)).await?;
@@ -223,7 +223,7 @@ async fn shared(url: &str, time: &Arc<Timeline>) -> Result<PostgresWriter, Store
     PostgresWriter::connect(url, node, time.clone(), Arc::default(), wait).await
 }
 
-/// Says that the clock is right and the ledger ahead of it. Whatever had expired by the ledger's time expires first; then
+/// Accepts that the clock is right and the ledger is ahead of it. Requests past their deadline by the ledger's time expire first; then
 /// time goes on from the clock's. `None` when the clock is not behind.
 pub async fn accept_clock(
     location: &Location,
@@ -276,7 +276,7 @@ async fn accept<B: Backend>(backend: &mut B, clock: &dyn Clock) -> Result<Option
     }
 }
 
-/// What the slowest clock says: that is the one that is said to be right.
+/// The time of the slowest clock: the operator says that this one is right.
 fn clock_now(clock: &dyn Clock, ledger: Time, behind: Duration) -> Time {
     debug_assert!(behind > ABSORBED, "otherwise there is nothing to accept");
     let slowest = i64::try_from(behind.as_micros()).unwrap_or(i64::MAX);

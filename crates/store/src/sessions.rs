@@ -55,7 +55,7 @@ pub(crate) struct SignIns {
     /// What was stopped, and what goes on.
     pub(crate) frozen: Vec<Arc<Freeze>>,
     pub(crate) lifted: Vec<FreezeId>,
-    /// What became of the reminder of a restore.
+    /// How the reminder of a restore changes.
     pub(crate) reminder: Reminder,
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum Reminder {
     Unchanged,
     /// Of a restore at this time.
     Since(Time),
-    /// Somebody looked.
+    /// A person confirmed the restore.
     Gone,
 }
 

@@ -90,13 +90,13 @@ pub struct Durability {
     pub database: &'static str,
     /// In one line.
     pub level: String,
-    /// What the owner of the database should mend.
+    /// Problems that the owner of the database should fix.
     pub warnings: Vec<String>,
 }
 
 /// The usual [`Options::handover`].
 const HANDOVER: usize = 1024;
-/// The same for batches of events, each of which may be megabytes.
+/// The same for batches of events. A batch may have megabytes.
 const EVENT_HANDOVER: usize = 32;
 /// The usual [`Options::safety_poll`].
 const SAFETY_POLL: Duration = Duration::from_secs(1);
@@ -114,7 +114,7 @@ pub struct Store {
     // Listening for other nodes happens on tracked tasks that end with the store.
     tasks: TaskTracker,
     cancel: CancellationToken,
-    // The writer's thread; taken by whoever closes the store.
+    // The writer's thread. The first call of `close` takes it.
     writer: Mutex<Option<JoinHandle<()>>>,
     _lock: Option<sqlite::Lock>,
 }
@@ -138,16 +138,22 @@ impl Store {
         lock.describe(&files);
         let recent = Arc::new(sqlite::Recent::default());
         let readers = Readers::Sqlite(SqliteReaders::new(&sqlite::database(data), Some(recent.clone())));
-        let knows = Knows::new(&options);
-        let backend =
-            SqliteWriter::new(connection, knows.time.clone(), knows.history.clone(), recent, files.clone());
+        let shared_parts = TimeAndHistory::new(&options);
+        let backend = SqliteWriter::new(
+            connection,
+            shared_parts.time.clone(),
+            shared_parts.history.clone(),
+            recent,
+            files.clone(),
+        );
         let durability = Durability {
             database: "sqlite",
             level: "WAL, synchronous=FULL: survives a crash and a power cut".to_owned(),
             warnings: Vec::new(),
         };
         let mut store =
-            Self::start(backend, readers, options, knows, secret, durability, (None, Some(lock))).await?;
+            Self::start(backend, readers, options, shared_parts, secret, durability, (None, Some(lock)))
+                .await?;
         store.tasks.spawn(watch_files(files.clone(), store.shared.clone(), store.cancel.clone()));
         store.files = Some((data.to_owned(), files));
         Ok(store)
@@ -160,19 +166,19 @@ impl Store {
         let readers = Readers::Postgres(PostgresReaders::connect(&url)?);
         let mut node = [0_u8; 8];
         random(&mut node)?;
-        let (node, knows) = (HEXLOWER.encode(&node), Knows::new(&options));
-        let (time, history) = (knows.time.clone(), knows.history.clone());
+        let (node, shared_parts) = (HEXLOWER.encode(&node), TimeAndHistory::new(&options));
+        let (time, history) = (shared_parts.time.clone(), shared_parts.history.clone());
         let backend = PostgresWriter::connect(&url, node, time, history, options.lock_wait).await?;
         let (level, warnings) = postgres::durability(&url).await?;
         let durability = Durability { database: "postgres", level, warnings };
-        Self::start(backend, readers, options, knows, secret, durability, (Some(url), None)).await
+        Self::start(backend, readers, options, shared_parts, secret, durability, (Some(url), None)).await
     }
 
     async fn start<B: Backend>(
         mut backend: B,
         readers: Readers,
         options: Options,
-        knows: Knows,
+        shared_parts: TimeAndHistory,
         secret: String,
         durability: Durability,
         (listen, lock): (Option<String>, Option<sqlite::Lock>),
@@ -181,10 +187,10 @@ impl Store {
         // Also in a database whose head does not say yet when it was made.
         let head = readers.head().await?.head;
         for row in readers.ledger(head.seq.saturating_sub(1), 1).await? {
-            knows.time.saw(row.at()?);
+            shared_parts.time.saw(row.at()?);
         }
         let memory = match &options.state {
-            Some(folder) => Some(remember(folder, &readers, &knows.history).await?),
+            Some(folder) => Some(remember(folder, &readers, &shared_parts.history).await?),
             None => None,
         };
         let (principals_seq, directory) = readers.directory().await?;
@@ -197,8 +203,8 @@ impl Store {
             stopped: watch::channel(None).0,
             outbox: OutboxSettings { channels: options.channels.into(), owner: owner()? },
             secret: secret.into_bytes().into(),
-            time: knows.time,
-            history: knows.history,
+            time: shared_parts.time,
+            history: shared_parts.history,
             memory: memory.clone(),
         });
         let runtime = tokio::runtime::Handle::current();
@@ -271,7 +277,7 @@ impl Store {
         self.shared.queue.len()
     }
 
-    /// Keys and people as this node knows them.
+    /// Keys and people as this node shared_parts them.
     pub fn directory(&self) -> Arc<Directory> {
         self.shared.directory.borrow().1.clone()
     }
@@ -308,7 +314,7 @@ impl Store {
         &self.durability
     }
 
-    /// What the operator should mend although everything works.
+    /// Problems that the operator should fix although everything works.
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.files.as_ref().map(|(data, _)| data);
         let readable = folder.and_then(|data| sqlite::readable_by_others(data));
@@ -372,12 +378,12 @@ impl Store {
         self.readers.policies(limit).await
     }
 
-    /// Standing yeses that were not ended, with how often they were used.
+    /// Standing approvals that were not ended, with how often they were used.
     pub async fn grants(&self) -> Result<Vec<GrantUse>, StoreError> {
         self.readers.grants().await
     }
 
-    /// What ended at an upgrade though nobody took it back: standing yeses, and what was trusted.
+    /// Standing approvals and trust that an upgrade ended.
     pub async fn ended_at_upgrade(&self) -> Result<EndedAtUpgrade, StoreError> {
         self.readers.ended_at_upgrade().await
     }
@@ -440,7 +446,7 @@ impl Store {
         Ok(EventTail(Follower::new(cursor, own, hint, self.readers.clone(), lost, self.poll)))
     }
 
-    /// Whether a delivery is due that nobody has.
+    /// Whether a delivery is due and not leased.
     pub async fn deliveries_due(&self, now: Time, channels: Channels) -> Result<bool, StoreError> {
         self.readers.deliveries_due(now, &channels).await
     }
@@ -482,12 +488,12 @@ impl Store {
 }
 
 /// What writer and readers are compared with.
-struct Knows {
+struct TimeAndHistory {
     time: Arc<Timeline>,
     history: Arc<History>,
 }
 
-impl Knows {
+impl TimeAndHistory {
     fn new(options: &Options) -> Self {
         Self { time: Arc::new(Timeline::new(options.clock.clone())), history: Arc::default() }
     }
@@ -512,7 +518,7 @@ async fn remember(folder: &Path, readers: &Readers, history: &History) -> Result
     Memory::open(folder, ledger).map(Arc::new)
 }
 
-/// Looks by itself whether a shared database still has what is known: nobody may write for a while.
+/// Checks from time to time that a shared database still has what is known. Otherwise only a write would find a loss.
 async fn watch_history(
     readers: Arc<Readers>,
     history: Arc<History>,
@@ -585,7 +591,7 @@ fn sqlite_first_start(connection: &rusqlite::Connection) -> Result<String, Store
         "INSERT INTO meta (name, value) VALUES ('secret', ?1) ON CONFLICT DO NOTHING",
         [new_secret()?],
     )?;
-    // Whoever had a delivery is gone: one server at a time has this file.
+    // One server at a time has this file, so every lease is of a server that is gone.
     connection.execute(
         "UPDATE outbox SET lease_until = 0, lease_owner = NULL WHERE state = 'waiting' AND lease_until > 0",
         [],

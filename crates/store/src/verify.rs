@@ -66,7 +66,7 @@ pub struct Verified {
     pub head: placet_core::Digest,
     /// When the last entry was made.
     pub at: Time,
-    /// The first entries that are older than the one before them, though nobody accepted that.
+    /// The first entries that are older than the one before them without an accepted clock.
     pub older: Vec<u64>,
 }
 

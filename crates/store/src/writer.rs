@@ -196,7 +196,9 @@ async fn apply<B: Backend>(
     jobs: &mut [BatchJob],
 ) -> Result<Batch, StoreError> {
     let mut reads = ReadSet::default();
-    jobs.iter().for_each(|job| job.add_reads(&mut reads));
+    for job in jobs.iter() {
+        job.add_reads(&mut reads);
+    }
     let loaded = backend.begin(&reads).await?;
     // Keys and people are held in memory; the head says whether another node changed them since.
     let (known, mut directory) = shared.directory.borrow().clone();

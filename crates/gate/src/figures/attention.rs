@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use placet_core::{Effect, Time};
-use placet_store::Counted;
+use placet_store::CountedRequest;
 
 /// How often people were asked. Every request is in one of five parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -80,7 +80,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, request: &Counted) {
+    pub(super) fn add(&mut self, request: &CountedRequest) {
         let stood = request.grant.is_some() || request.trust.is_some();
         self.counts.count(request.verdict.effect, request.verdict.confine.is_some(), stood);
         self.activity.add(&request.agent, &request.session, request.created_at);

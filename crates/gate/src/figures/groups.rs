@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use placet_core::{DecisionWord, State, show};
-use placet_store::Counted;
+use placet_store::CountedRequest;
 
 use super::is_no;
 
@@ -93,7 +93,7 @@ impl Groups {
     }
 
     /// Adds a request that was held.
-    pub(super) fn add(&mut self, request: &Counted) {
+    pub(super) fn add(&mut self, request: &CountedRequest) {
         let count = |decisions: &mut Decisions| {
             let field = match (&request.decision, request.state) {
                 (Some(decision), _) => match decision.word {

@@ -27,15 +27,16 @@ DROP TABLE outbox_by_entry;
 CREATE INDEX outbox_due ON outbox (next_at) WHERE state = 'waiting';
 
 -- Push notifications of A2A tasks kept what they had to tell in notes of their own. Tasks of the desk are read again: one may have
--- changed when no server looked. Values are not read with `->>`: it fails where a text has the character zero.
+-- changed when no server looked. JSON with the character zero cannot be read here: its picture takes its place.
+WITH configs AS MATERIALIZED (
+    SELECT kind, key, scope, at, keep_until, regexp_replace(body, '(?<!\\)((\\\\)*)\\u0000', '\1\\u2400', 'g')::json AS config
+    FROM notes WHERE kind = 'a2a.push')
 INSERT INTO outbox (channel, subject, wanted, told, body, state, attempts, next_at, lease_until, give_up_at)
-SELECT kind, key, (body::json #> '{pending,generation}')::text::bigint, 0, (body::json #> '{pending,task}')::text, 'waiting', 0, at, 0,
-    keep_until
-FROM notes
-WHERE kind = 'a2a.push' AND scope NOT LIKE 'placet/desk/%' AND coalesce((body::json -> 'pending')::text, 'null') <> 'null';
-INSERT INTO outbox (channel, subject, wanted, told, state, attempts, next_at, lease_until, give_up_at)
-SELECT kind, key, 1, 0, 'waiting', 0, at, 0, keep_until
-FROM notes
-WHERE kind = 'a2a.push' AND scope LIKE 'placet/desk/%'
-    AND coalesce((body::json -> 'given_up')::text, 'null') = 'null' AND (body::json -> 'ended')::text <> 'true';
+SELECT kind, key, (config #>> '{pending,generation}')::bigint, 0, (config #> '{pending,task}')::text, 'waiting', 0, at, 0, keep_until
+FROM configs
+WHERE scope NOT LIKE 'placet/desk/%' AND config ->> 'pending' IS NOT NULL
+UNION ALL
+SELECT kind, key, 1, 0, NULL, 'waiting', 0, at, 0, keep_until
+FROM configs
+WHERE scope LIKE 'placet/desk/%' AND config ->> 'given_up' IS NULL AND config ->> 'ended' <> 'true';
 UPDATE notes SET open = 0 WHERE kind = 'a2a.push';

@@ -1,4 +1,4 @@
-//! The part of a batch that is about keys, people, policy, standing yeses and the ledger itself.
+//! The part of a batch that is about keys, people, policy, standing approvals and the ledger itself.
 
 use std::sync::Arc;
 
@@ -38,13 +38,13 @@ impl Batch {
                 let own = self.directory.sessions.get(id).is_some_and(|session| session.name == actor.name);
                 role == Role::Admin || (role != Role::Agent && own)
             }
-            // Whoever may say no to one call may say stop to all of them; letting them go on is for an admin.
+            // A reviewer may deny one call, and so may freeze all of them. Lifting a freeze is for an admin.
             AdminCommand::Freeze { .. } => matches!(role, Role::Admin | Role::Reviewer),
             // What an agent can do is its own to say.
             AdminCommand::PutCoverage { agent, .. } => role == Role::Agent && *agent == actor.name,
             // A password is its person's own, and set by the owner of the database.
             AdminCommand::SetPassword { name, .. } => *name == actor.name || *actor == Actor::system(),
-            // Whoever signs in is nobody yet: what they show is checked below.
+            // A caller who signs in has no role yet. The proof is checked below.
             AdminCommand::OpenSession { .. } => true,
             _ => role == Role::Admin,
         };
@@ -111,11 +111,11 @@ impl Batch {
         Ok((AdminOutcome::Applied, last_key_of))
     }
 
-    /// Who it is that signs in, when somebody does: what they showed says who.
+    /// The person who signs in with this command, if it is a sign-in: the proof names them.
     fn signing_in(&self, command: &AdminCommand) -> Result<Option<Actor>, StoreError> {
         let AdminCommand::OpenSession { id, proof, .. } = command else { return Ok(None) };
         // It was good a moment ago, when the command was applied.
-        let unknown = |_| StoreError::Damaged(format!("the session {id} is opened by nobody"));
+        let unknown = |_| StoreError::Damaged(format!("the session {id} is opened without a person"));
         let (name, _) = self.directory.signing_in(proof, self.now).map_err(unknown)?;
         // A person without any role may sign in, and can do nothing.
         let role = self.directory.usual_role(name).unwrap_or(Role::Auditor);
@@ -127,7 +127,7 @@ impl Batch {
         self.entry_about(actor, event, None, None);
     }
 
-    /// Writes an event about keys, people, policy, standing yeses or the ledger itself.
+    /// Writes an event about keys, people, policy, standing approvals or the ledger itself.
     pub(super) fn entry_about(
         &mut self,
         actor: &Actor,

@@ -1,4 +1,4 @@
-//! What keys answer with: idempotency keys for good, weak keys as long as the request is open.
+//! The answers of keys: an idempotency key always gives the same one, a weak key only while its request is open.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which words events can be filtered by: a small table beside the events, so that nobody has to look at all of them.
+//! Which words events can be filtered by: a small table beside the events, so that a filter need not read all events.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Hearing of other nodes' commits: a hint to look, never more than that.
+//! Notifications of other nodes' commits. They are only a hint to look at the database.
 
 use std::{future::poll_fn, pin::pin, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{StoreError, follow::Hint};
 const GAPS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Raises the hint with every notification, until cancelled. What was said while nobody listened is lost, so the
+/// Raises the hint with every notification, until cancelled. Notifications sent while no connection listens are lost, so the
 /// hint is raised after every new connection too.
 pub(crate) async fn listen(url: String, hint: watch::Sender<Hint>, cancel: CancellationToken) {
     let config = match config(&url) {

@@ -1,4 +1,4 @@
-//! Notes in Postgres: reading them, and what a change of them says to the database.
+//! Notes in Postgres: the reads, and the statements of a change.
 
 use placet_core::Time;
 use tokio_postgres::{Client, Row};
@@ -132,6 +132,6 @@ impl PostgresReaders {
         let (sql, binds) = count_sql(filter, '$');
         let client = self.client().await?;
         let rows = within(typed(&client, &sql, params(binds))).await?;
-        rows.first().map_or(Ok(0), |row| Ok(number(row, 0)?))
+        rows.first().map_or(Ok(0), |row| number(row, 0))
     }
 }

@@ -66,7 +66,7 @@ impl PostgresReaders {
             .post_create(Hook::async_fn(|client, _| {
                 Box::pin(async move { set_up(client).await.map_err(HookError::Backend) })
             }))
-            // Whoever comes next must not find out that the connection died while nobody used it.
+            // A connection that died while it was idle must not fail the next read.
             .pre_recycle(Hook::async_fn(|client, metrics| {
                 Box::pin(async move {
                     if metrics.last_used() < STALE {

@@ -1,4 +1,4 @@
-//! What the writer says to Postgres: statements prepared once per connection, whole columns as array parameters.
+//! The statements of the writer in Postgres: prepared once per connection, with whole columns as array parameters.
 
 use placet_core::{GrantEnd, Time};
 use tokio_postgres::{Client, Error, Statement as Prepared};
@@ -54,7 +54,7 @@ statements! {
                    UNION SELECT r.agent FROM idempotency i JOIN requests r ON r.seq = i.request WHERE i.scope = ANY ($3)) a
                JOIN tallies t ON t.agent = a.agent";
 
-    /// How often standing yeses were used, and what people approved before.
+    /// How often standing approvals were used, and what people approved before.
     uses = "SELECT id, used FROM grants WHERE id = ANY ($1)";
     trust = "SELECT digest, count, at, seq FROM trust WHERE digest = ANY ($1)";
 
@@ -403,7 +403,7 @@ impl Statements {
         }
     }
 
-    /// Policies, standing yeses and trust: not in every batch either.
+    /// Policies, standing approvals and trust: not in every batch either.
     fn standing<'a>(
         &'a self,
         client: &'a Client,

@@ -111,7 +111,7 @@ impl PostgresWriter {
                 Session::open(&self.config, &self.node, self.lock_wait).await.map_err(
                     |error| match error {
                         StoreError::Newer { .. } | StoreError::Unavailable(_) => error,
-                        // Whatever is in the way, nothing was written and more attempts help nobody now.
+                        // Nothing was written, and more attempts would not help now.
                         other => StoreError::Unavailable(other.to_string()),
                     },
                 )?;
@@ -487,7 +487,7 @@ impl Backend for PostgresWriter {
                 vec![send!(client, &statements.leased, channel, subject, owner)]
             })
             .await?;
-        // The lease ran out and another node has it: what that node says counts.
+        // The lease ran out and another owner has it: the result of that owner counts.
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
             self.rollback().await;
             return Ok(());

@@ -1,5 +1,5 @@
-//! The files that the server has open, compared with what stands at their paths: a folder that was moved, removed or
-//! replaced under a running server keeps nothing of what is acknowledged.
+//! Compares the files that the server has open with the files at their paths. What a server acknowledges is lost if its
+//! folder was moved, removed or replaced while it runs.
 
 use std::{
     fs::Metadata,

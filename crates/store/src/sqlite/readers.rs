@@ -32,7 +32,7 @@ const CONNECTIONS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct SqliteReaders {
     pool: Arc<Pool>,
-    // Only beside the one writer; a reader of somebody else's file has none.
+    // Only beside the writer of this process. A reader of another server's file has none.
     recent: Option<Arc<Recent>>,
 }
 

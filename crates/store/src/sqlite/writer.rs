@@ -42,7 +42,7 @@ impl SqliteWriter {
     fn load(&mut self, reads: &ReadSet) -> Result<Loaded, StoreError> {
         let db = &self.connection;
         db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        // What is written into a file that nobody finds again is not durable.
+        // A file that was moved or deleted is not found at the next start: what is written into it is not durable.
         if let Some(problem) = self.files.problem().filter(|_| !planted("folder-is-not-looked-at")) {
             return Err(StoreError::Stopped(problem));
         }
@@ -260,7 +260,7 @@ impl SqliteWriter {
         Ok(())
     }
 
-    /// Policies, standing yeses and trust: not in every batch either.
+    /// Policies, standing approvals and trust: not in every batch either.
     fn write_standing(&self, changes: &Changes) -> Result<(), StoreError> {
         let db = &self.connection;
         for PolicyRow { version, text } in &changes.policies {
@@ -503,7 +503,7 @@ impl Backend for SqliteWriter {
                     })
                 })
                 .optional()?;
-            // The lease ran out and another node has it: what that node says counts.
+            // The lease ran out and another owner has it: the result of that owner counts.
             let Some(row) = found else { return Ok(()) };
             let after = row.after(delivery.wanted, result, now);
             db.prepare_cached(

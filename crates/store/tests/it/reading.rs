@@ -39,8 +39,8 @@ both! {
             let mut command = shop.new_request(&agent);
             if let placet_core::Command::Submit(submit) = &mut command {
                 // A word that passes for a door, in a text of the agent's.
-                submit.terms.session = r#""source":"a2a","by":["ann"]"#.to_owned();
-                submit.source = ["rest", "events", "a2a"][number % 3].to_owned();
+                r#""source":"a2a","by":["ann"]"#.clone_into(&mut submit.terms.session);
+                ["rest", "events", "a2a"][number % 3].clone_into(&mut submit.source);
             }
             let request = shop.done(&agent, command).await;
             match number % 4 {
