@@ -8,7 +8,7 @@ use placet_core::{
     Submit, Terms, Time, WeakKey, door,
 };
 use placet_ledger::Parts;
-use placet_store::{Idempotency, NewEvent};
+use placet_store::{Idempotency, NewEvent, StoreError};
 
 use crate::{
     Gate, GateError,
@@ -83,12 +83,14 @@ impl Gate {
         if let Body::Action(action) = &body {
             check_schema(action.arguments_schema.as_ref())?;
         }
-        let (mut id_bits, mut nonce_bits) = ([0_u8; 10], [0_u8; 16]);
-        self.entropy.fill(&mut id_bits);
-        self.entropy.fill(&mut nonce_bits);
+        let mut random = [0_u8; 26];
+        self.entropy.fill(&mut random);
+        let Some((id_bits, nonce_bits)) = random.split_first_chunk::<10>() else {
+            return Err(StoreError::Damaged("there are too few random bytes for an id".to_owned()).into());
+        };
         let created_at = self.now();
-        let id = RequestId::new(created_at.millis(), id_bits);
-        let nonce = HEXLOWER.encode(&nonce_bits);
+        let id = RequestId::new(created_at.millis(), *id_bits);
+        let nonce = HEXLOWER.encode(nonce_bits);
         let canonical = Parts {
             id,
             agent: &actor.name,
@@ -135,7 +137,7 @@ impl Gate {
                 }
             }
         }
-        Err(placet_store::StoreError::Busy.into())
+        Err(StoreError::Busy.into())
     }
 
     /// The command of a new request, with the word of the policy in force.
@@ -234,12 +236,12 @@ mod tests {
     use super::*;
     use crate::{Entropy, Settings};
 
-    /// Tens for an id, sixteens for a nonce: the length of what it fills.
-    struct Lengths;
+    /// 1, 2, 3 and so on.
+    struct Counting;
 
-    impl Entropy for Lengths {
+    impl Entropy for Counting {
         fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(u8::try_from(bytes.len()).unwrap());
+            bytes.iter_mut().zip(1..).for_each(|(byte, number)| *byte = number);
         }
     }
 
@@ -248,7 +250,7 @@ mod tests {
         block_on(async {
             let place = Place::new(Backend::Sqlite).await;
             let store = Arc::new(Store::open(place.options(Arc::new(FakeClock::new()))).await.unwrap());
-            let gate = Gate::start(store, Arc::new(Lengths), Settings::default()).await.unwrap();
+            let gate = Gate::start(store, Arc::new(Counting), Settings::default()).await.unwrap();
             let bot = Actor {
                 name: "local".to_owned(),
                 role: Role::Agent,
@@ -262,8 +264,9 @@ mod tests {
                 ..Create::new(Kind::Action, "s")
             };
             let request = gate.submit(&bot, create, None).await.unwrap().request;
-            assert_eq!(request.id, RequestId::new(request.created_at.millis(), [10; 10]));
-            assert_eq!(request.content.as_ref().unwrap().nonce, "10".repeat(16));
+            let expected = RequestId::new(request.created_at.millis(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+            assert_eq!(request.id, expected);
+            assert_eq!(request.content.as_ref().unwrap().nonce, "0b0c0d0e0f101112131415161718191a");
             gate.close().await;
         });
     }

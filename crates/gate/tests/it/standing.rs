@@ -254,7 +254,8 @@ both! {
         for (tool, arguments) in [("Bash", json!({"command": "make"})), ("mail", json!({"to": "x"}))] {
             let request = asked(kit, &bot, tool, arguments.clone()).await;
             remember(kit, &ann, &request, json!({"scope": "exact"})).await.unwrap();
-            let id = kit.gate().grants(&ann).await.unwrap().iter().map(|view| view.grant.id).max().unwrap();
+            let grants = kit.gate().grants(&ann).await.unwrap();
+            let id = grants.iter().find(|view| view.grant.tool == tool).unwrap().grant.id;
             let key = placet_store::unbound_grant_key(&kit.store().secret(), "bot", tool, arguments.as_object().unwrap()).unwrap();
             let digest = data_encoding::HEXLOWER.encode(&key);
             let digest = if kit.backend() == Backend::Sqlite { format!("x'{digest}'") } else { format!("'\\x{digest}'") };
