@@ -15,5 +15,6 @@ mod patterns;
 #[path = "../common/place.rs"]
 mod place;
 mod presets;
+mod searches;
 mod strict;
 mod support;
