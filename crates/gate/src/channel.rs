@@ -7,7 +7,7 @@ use placet_core::Request;
 use placet_store::{AttemptResult, Channels, Delivery};
 use tokio::sync::oneshot;
 
-use crate::{Coming, Gate, GateError};
+use crate::{Gate, GateError, UpcomingAnswer};
 
 /// A way by which deliveries arrive.
 pub trait Channel: std::fmt::Debug + Send + Sync {
@@ -22,7 +22,7 @@ pub trait Channel: std::fmt::Debug + Send + Sync {
 
     /// Connects while an answer is being committed, so that the answer need not wait for it. `None` where that is of no use, or where
     /// there is no room.
-    fn get_ready(&self, coming: Coming, told: oneshot::Receiver<Due>) -> Option<Line> {
+    fn get_ready(&self, coming: UpcomingAnswer, told: oneshot::Receiver<Due>) -> Option<Line> {
         let _ = (coming, told);
         None
     }

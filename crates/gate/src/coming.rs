@@ -14,11 +14,11 @@ const MANY: usize = 64;
 
 /// Where word is sent: to the last one who asked for it.
 #[derive(Debug, Default)]
-pub(crate) struct Listener(Mutex<Option<mpsc::Sender<Coming>>>);
+pub(crate) struct Listener(Mutex<Option<mpsc::Sender<UpcomingAnswer>>>);
 
 /// An answer that somebody is giving to an agent that waits for a call.
 #[derive(Debug)]
-pub struct Coming {
+pub struct UpcomingAnswer {
     /// The event that asked.
     pub event: StoredEvent,
     /// The request as it was before the answer.
@@ -49,14 +49,14 @@ impl Gate {
                 && request.state_at(self.now()) == placet_core::State::Pending
         })?;
         let (send, answered) = oneshot::channel();
-        let coming = Coming { event: seen.event.clone(), request, answered };
+        let coming = UpcomingAnswer { event: seen.event.clone(), request, answered };
         let listener = self.coming.0.lock().unwrap_or_else(PoisonError::into_inner);
         listener.as_ref()?.try_send(coming).ok()?;
         Some(Notice(send))
     }
 
     /// Hears of answers that are being given on this node. Who asked before hears of no more.
-    pub fn coming(&self) -> mpsc::Receiver<Coming> {
+    pub fn coming(&self) -> mpsc::Receiver<UpcomingAnswer> {
         let (send, receive) = mpsc::channel(MANY);
         *self.coming.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(send);
         receive

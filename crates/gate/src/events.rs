@@ -31,7 +31,7 @@ impl Default for EventRetention {
 
 /// An event that is stored, and the request it made.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct AcceptedEvent {
     /// Its number.
     pub id: u64,
     /// The request it made.
@@ -47,11 +47,11 @@ impl Gate {
         actor: &Actor,
         event: NewEvent,
         idempotency: Option<Idempotency>,
-    ) -> Result<Told, GateError> {
+    ) -> Result<AcceptedEvent, GateError> {
         let actor = self.acting(actor, &[Role::Agent])?.into_owned();
         let outcome = self.store.add_event(EventUnit { actor, event, ask: None, idempotency }).await?;
         let id = outcome.id.ok_or_else(|| GateError::refused(Refusal::Unauthorized))?;
-        Ok(Told { id, request: None, replayed: outcome.replayed })
+        Ok(AcceptedEvent { id, request: None, replayed: outcome.replayed })
     }
 
     /// Stores an event that asks a person, and the request it makes, in one transaction.
@@ -61,7 +61,7 @@ impl Gate {
         create: Create,
         event: NewEvent,
         idempotency: Option<Idempotency>,
-    ) -> Result<Told, GateError> {
+    ) -> Result<AcceptedEvent, GateError> {
         let keys = Keys { idempotency, weak: None };
         let (submitted, id) = self.submit_with(door::EVENTS, actor, create, Some(event), keys).await?;
         let id = match id {
@@ -69,7 +69,7 @@ impl Gate {
             // Made before with the same key: the event is there, unless it is so old that it was deleted.
             None => self.store.event_of(submitted.request.id).await?.ok_or_else(GateError::not_found)?.id,
         };
-        Ok(Told { id, request: Some(submitted.request), replayed: submitted.replayed })
+        Ok(AcceptedEvent { id, request: Some(submitted.request), replayed: submitted.replayed })
     }
 
     /// The command of a new request together with its event.

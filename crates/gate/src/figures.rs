@@ -15,7 +15,7 @@ use placet_core::{Actor, DecisionWord, Effect, Risk, Role, State, Time};
 use placet_store::{Figure, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use waits::Depth;
-use waits::Waits;
+use waits::WaitSpans;
 
 use crate::{Gate, GateError, policies::off_thread};
 
@@ -89,7 +89,7 @@ impl Default for FiguresTurn {
 }
 
 impl FiguresTurn {
-    /// Waits for a turn, up to a timeout.
+    /// WaitSpans for a turn, up to a timeout.
     pub(crate) async fn take(&self) -> Result<OwnedSemaphorePermit, GateError> {
         let turn = tokio::time::timeout(PATIENCE, self.0.clone().acquire_owned());
         Ok(turn.await.ok().and_then(Result::ok).ok_or(StoreError::Busy)?)
@@ -156,7 +156,7 @@ fn micros(span: Duration) -> i64 {
 struct Counting {
     from: Time,
     to: Time,
-    waits: Waits,
+    waits: WaitSpans,
     groups: Groups,
     deciders: Deciders,
     heat: Vec<[u64; 24]>,
@@ -168,7 +168,7 @@ impl Counting {
         Self {
             from,
             to,
-            waits: Waits::default(),
+            waits: WaitSpans::default(),
             groups: Groups::of(only),
             deciders: Deciders::default(),
             heat: vec![[0; 24]; 7],

@@ -42,11 +42,11 @@ mod waiters;
 mod warnings;
 
 pub use channel::{Attempt, Channel, ChannelLimits, Due, Line, Post, PostSource, Posting};
-pub use coming::{Coming, Notice};
+pub use coming::{Notice, UpcomingAnswer};
 pub use decide::Decision;
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::GateError;
-pub use events::{EventRetention, Told, answer as event_answer, status as event_status};
+pub use events::{AcceptedEvent, EventRetention, answer as event_answer, status as event_status};
 pub use explain::{CallExplanation, Preview};
 pub use feed::Feed;
 pub use figures::{

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{AnswerBack, Request};
 use placet_egress::{EgressError, Sockets};
 use placet_gate::{
-    Attempt, AttemptResult, Channel, ChannelLimits, Coming, Delivery, Due, Gate, Line, StoreError,
-    StoredEvent,
+    Attempt, AttemptResult, Channel, ChannelLimits, Delivery, Due, Gate, Line, StoreError, StoredEvent,
+    UpcomingAnswer,
 };
 use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
@@ -93,7 +93,7 @@ impl Channel for Callbacks {
         Box::pin(self.call(due))
     }
 
-    fn get_ready(&self, coming: Coming, told: oneshot::Receiver<Due>) -> Option<Line> {
+    fn get_ready(&self, coming: UpcomingAnswer, told: oneshot::Receiver<Due>) -> Option<Line> {
         let ahead = self.ahead.clone().try_acquire_owned().ok()?;
         Some(Box::pin(line::hold(self.clone(), coming, told, ahead)))
     }

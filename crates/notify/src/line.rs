@@ -7,7 +7,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use placet_core::Request;
 use placet_egress::{Connection, EgressError};
-use placet_gate::{AttemptResult, Coming, Delivery, Due};
+use placet_gate::{AttemptResult, Delivery, Due, UpcomingAnswer};
 use serde_json::Value;
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
@@ -25,11 +25,11 @@ const SENT: Duration = Duration::from_mins(1);
 /// delivery, from the ledger; `ahead` is given back when nothing is speculative any more.
 pub(crate) async fn hold(
     callbacks: Callbacks,
-    coming: Coming,
+    coming: UpcomingAnswer,
     mut told: oneshot::Receiver<Due>,
     ahead: OwnedSemaphorePermit,
 ) -> Option<(Delivery, AttemptResult)> {
-    let Coming { event, request: asked, mut answered } = coming;
+    let UpcomingAnswer { event, request: asked, mut answered } = coming;
     let url = Delivery::address(&asked).and_then(Value::as_str)?;
     let mut connecting = pin!(callbacks.sockets.connect(url));
     let mut connected = None;

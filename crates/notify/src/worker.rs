@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::FutureExt as _;
 use placet_core::{AnswerBack, RequestId};
-use placet_gate::{AttemptResult, Channel, Channels, Coming, Delivery, Due, Gate, GateError, News};
+use placet_gate::{AttemptResult, Channel, Channels, Delivery, Due, Gate, GateError, News, UpcomingAnswer};
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     task::JoinSet,
@@ -47,7 +47,7 @@ struct Served {
 /// What the worker has under way.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    running: JoinSet<Ended>,
+    running: JoinSet<EndedCall>,
     /// Who is connected already and waits for its answer.
     lines: HashMap<LineKey, (u64, oneshot::Sender<Due>)>,
     /// The rows whose attempts are made here. A lease may run out meanwhile: no second attempt begins here.
@@ -79,7 +79,7 @@ fn row_key(delivery: &Delivery) -> RowKey {
 
 /// What ended.
 #[derive(Debug)]
-enum Ended {
+enum EndedCall {
     Attempt(RowKey),
     /// Which one: a line for the same answer may have begun meanwhile.
     Line(LineKey, u64),
@@ -87,12 +87,12 @@ enum Ended {
 
 impl Calls {
     /// Forgets what ended.
-    fn over(&mut self, ended: &Ended) {
+    fn over(&mut self, ended: &EndedCall) {
         match ended {
-            Ended::Attempt(row) => {
+            EndedCall::Attempt(row) => {
                 self.again.extend(self.under_way.remove(row).and_then(|attempt| attempt.next));
             }
-            Ended::Line(key, number) => {
+            EndedCall::Line(key, number) => {
                 let ended = self.under_way.extract_if(|_, attempt| attempt.line == Some(*number));
                 self.again.extend(ended.filter_map(|(_, attempt)| attempt.next));
                 if self.lines.get(key).is_some_and(|(line, _)| line == number) {
@@ -144,7 +144,7 @@ impl Deliveries {
 
     async fn follow(
         &self,
-        coming: &mut mpsc::Receiver<Coming>,
+        coming: &mut mpsc::Receiver<UpcomingAnswer>,
         calls: &mut Calls,
         cancel: &CancellationToken,
     ) -> Result<(), GateError> {
@@ -176,7 +176,12 @@ impl Deliveries {
 
     /// News of the ledger. An answer's line is announced before the answer is committed, but the loop may see the commit
     /// first: without its line the answer would be sent twice, by a call and then by the line.
-    pub(crate) async fn hear(&self, news: &News, coming: &mut mpsc::Receiver<Coming>, calls: &mut Calls) {
+    pub(crate) async fn hear(
+        &self,
+        news: &News,
+        coming: &mut mpsc::Receiver<UpcomingAnswer>,
+        calls: &mut Calls,
+    ) {
         while let Ok(coming) = coming.try_recv() {
             self.get_ready(coming, calls);
         }
@@ -289,13 +294,13 @@ impl Deliveries {
             let failed = || AttemptResult::Failed("a fault of this server ended the attempt".to_owned());
             caught(this.record(&due.delivery, result.unwrap_or_else(failed))).await;
             drop(turn);
-            Ended::Attempt(row)
+            EndedCall::Attempt(row)
         };
         calls.running.spawn(attempt.instrument(span));
     }
 
     /// Lets the channel of an answer get ready for it, if there is room for that.
-    pub(crate) fn get_ready(&self, coming: Coming, calls: &mut Calls) {
+    pub(crate) fn get_ready(&self, coming: UpcomingAnswer, calls: &mut Calls) {
         let name = coming.request.door().answers_back().map(placet_core::AnswerBack::channel);
         let Some(served) = self.channels.iter().find(|served| Some(served.channel.name()) == name) else {
             return;
@@ -320,7 +325,7 @@ impl Deliveries {
             };
             caught(done).await;
             drop(turn);
-            Ended::Line(key, number)
+            EndedCall::Line(key, number)
         });
     }
 

@@ -97,7 +97,7 @@ pub struct Report {
 }
 
 /// An effect, and how what is allowed has to be confined.
-type Said = (Effect, Option<Confine>);
+type ComparedVerdict = (Effect, Option<Confine>);
 
 /// Counts, fed one request at a time.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +106,7 @@ pub struct Comparison {
     unchanged: u64,
     risk_changed: u64,
     rule_changed: u64,
-    changes: BTreeMap<(Said, Said), (u64, Vec<Example>)>,
+    changes: BTreeMap<(ComparedVerdict, ComparedVerdict), (u64, Vec<Example>)>,
     denied: (u64, Vec<Example>),
     times: Times,
 }

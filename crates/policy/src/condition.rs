@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     pattern::Pattern,
-    work::{Tri, Trouble, Work},
+    work::{Tri, Trouble, WorkBudget},
 };
 
 /// Longest source, in bytes.
@@ -218,7 +218,7 @@ impl Condition {
     }
 
     /// Whether it holds. Anything but a truth value is an error.
-    pub(crate) fn test<'a>(&'a self, scope: &Scope<'a>, work: &Work<'a>) -> Tri {
+    pub(crate) fn test<'a>(&'a self, scope: &Scope<'a>, work: &WorkBudget<'a>) -> Tri {
         match eval::run(&self.tree, scope, work) {
             Ok(value::Val::Bool(yes)) => Tri::of(yes),
             Ok(_) => Tri::Error(Trouble::Type("a truth value")),

@@ -19,7 +19,7 @@ use crate::{
     needs,
     outcome::{both_decisions, both_trust, least},
     rule::{By, Rule, Subject, Why, Word},
-    work::{Trouble, Work},
+    work::{Trouble, WorkBudget},
 };
 
 /// What holds where no rule says otherwise.
@@ -147,7 +147,7 @@ impl Rules {
     }
 
     /// Whether any rule that asks about files would find what it asks about in this call.
-    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &Work<'v>) -> Result<bool, Trouble> {
+    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &WorkBudget<'v>) -> Result<bool, Trouble> {
         let (Some(tool), Some(arguments)) = (call.tool, call.arguments) else { return Ok(false) };
         let mut looked: Vec<(Asks, *const Files)> = Vec::new();
         for (asks, files) in self.list.iter().flat_map(|rule| &rule.files) {
@@ -164,7 +164,7 @@ impl Rules {
     }
 
     pub(crate) fn evaluate(&self, call: &Call<'_>) -> Outcome {
-        let work = Work::at(call.place.filter(|_| call.kind == Kind::Action));
+        let work = WorkBudget::at(call.place.filter(|_| call.kind == Kind::Action));
         let mut outcome = self.one(&subject(call), &work);
         for step in call.steps {
             let step = self.one(&step_subject(call, step), &work);
@@ -178,7 +178,7 @@ impl Rules {
     }
 
     /// One call. What claims add is joined to what holds without them, so that it can only be stricter.
-    fn one<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+    fn one<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Outcome {
         let (plain, claimed) = self.applying(Effect::Deny, subject, work);
         let mut outcome = if plain.is_empty() {
             let (mut held, held_by_claims) = self.applying(Effect::Hold, subject, work);
@@ -230,7 +230,7 @@ impl Rules {
         &'a self,
         effect: Effect,
         subject: &Subject<'a>,
-        work: &Work<'a>,
+        work: &WorkBudget<'a>,
     ) -> (Applying<'a>, Applying<'a>) {
         let index = match effect {
             Effect::Deny => &self.deny,
@@ -248,14 +248,14 @@ impl Rules {
     }
 
     /// Whether the rule that a hold rule gives way to lets the call pass.
-    fn gives_way<'a>(&'a self, number: u32, subject: &Subject<'a>, work: &Work<'a>) -> bool {
+    fn gives_way<'a>(&'a self, number: u32, subject: &Subject<'a>, work: &WorkBudget<'a>) -> bool {
         let other = self.gives_way.get(&number).and_then(|other| self.rule(*other));
         other.is_some_and(|rule| {
             rule.effect == Effect::Allow && rule.confine.is_none() && rule.says(subject, work) == Word::Yes
         })
     }
 
-    fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+    fn allowed_or_default<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Outcome {
         match self.allowed(false, subject, work) {
             Ok(outcome) => outcome,
             Err(why) => self.default_outcome(why),
@@ -267,7 +267,7 @@ impl Rules {
         &'a self,
         confined: bool,
         subject: &Subject<'a>,
-        work: &Work<'a>,
+        work: &WorkBudget<'a>,
     ) -> Result<Outcome, String> {
         let Some(tool) = subject.tool else {
             return Err(format!(
@@ -342,7 +342,12 @@ impl Rules {
     }
 
     /// The same of a call that waits anyway, for the record.
-    fn contradicted<'a>(&'a self, mut held: Outcome, subject: &Subject<'a>, work: &Work<'a>) -> Outcome {
+    fn contradicted<'a>(
+        &'a self,
+        mut held: Outcome,
+        subject: &Subject<'a>,
+        work: &WorkBudget<'a>,
+    ) -> Outcome {
         if !self.reads_only || !subject.tool.is_some_and(tool_shaped) {
             return held;
         }
@@ -356,7 +361,7 @@ impl Rules {
     }
 
     /// What in a command, or beside it, keeps it from passing by a rule for such commands.
-    fn obstacle<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Option<String> {
+    fn obstacle<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Option<String> {
         let candidates = self.allow.candidates(subject.tool, subject.server, subject.agent);
         candidates.filter_map(|number| self.rule(number)).find_map(|rule| {
             let why = match rule.says(subject, work) {
@@ -375,7 +380,7 @@ impl Rules {
     }
 
     /// Why a rule does not allow what it would allow in the agent's workspace.
-    fn elsewhere<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Option<String> {
+    fn elsewhere<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Option<String> {
         let candidates = self.allow.candidates(subject.tool, subject.server, subject.agent);
         let rules = candidates.filter_map(|number| self.rule(number)).filter(|rule| rule.inside);
         rules.into_iter().find_map(|rule| {
@@ -496,7 +501,7 @@ impl Rules {
 }
 
 /// Whether whoever makes the call can run it confined, and may.
-fn can_confine(work: &Work<'_>) -> bool {
+fn can_confine(work: &WorkBudget<'_>) -> bool {
     work.place().is_some_and(|place| place.confines)
 }
 

@@ -8,7 +8,7 @@ use crate::{
     call::tool_shaped,
     evaluate::{Rules, step_subject, subject},
     rule::{Rule, Subject, Word},
-    work::Work,
+    work::WorkBudget,
 };
 
 /// Every rule's word on one call, and what came of them.
@@ -17,22 +17,22 @@ pub struct Explanation {
     /// The policy's version, by hash.
     pub policy: String,
     /// The rules in the order of the file.
-    pub rules: Vec<RuleSaid>,
+    pub rules: Vec<RuleResult>,
     /// The steps of a plan, each judged as a call of its own.
-    pub steps: Vec<StepSaid>,
+    pub steps: Vec<StepResult>,
     /// What came of it.
     pub outcome: Outcome,
 }
 
 /// One rule's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RuleSaid {
+pub struct RuleResult {
     /// Its name.
     pub rule: String,
     /// What it would do.
     pub effect: Effect,
     /// Whether it matched.
-    pub said: Said,
+    pub said: MatchResult,
     /// The matcher that made it so, such as `tool` or ``argument `amount` ``; `all` when all agreed.
     pub by: String,
     /// What that matcher found, in words.
@@ -42,7 +42,7 @@ pub struct RuleSaid {
 /// Whether a rule matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum MatchResult {
     /// Every matcher agreed.
     Matched,
     /// A matcher said no.
@@ -53,29 +53,29 @@ pub enum Said {
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StepSaid {
+pub struct StepResult {
     /// The step's id.
     pub id: String,
     /// What it does.
     pub action: String,
     /// The rules that matched it or could not tell.
-    pub rules: Vec<RuleSaid>,
+    pub rules: Vec<RuleResult>,
 }
 
 pub(crate) fn explain(hash: &str, rules: &Rules, call: &Call<'_>) -> Explanation {
     let whole = subject(call);
-    let work = Work::at(call.place.filter(|_| call.kind == Kind::Action));
+    let work = WorkBudget::at(call.place.filter(|_| call.kind == Kind::Action));
     let steps = call
         .steps
         .iter()
-        .map(|step| StepSaid {
+        .map(|step| StepResult {
             id: step.id.clone(),
             action: step.action.clone(),
             rules: rules
                 .list
                 .iter()
                 .map(|rule| said(rule, &step_subject(call, step), &work))
-                .filter(|said| said.said != Said::NotMatched)
+                .filter(|said| said.said != MatchResult::NotMatched)
                 .collect(),
         })
         .collect();
@@ -87,26 +87,26 @@ pub(crate) fn explain(hash: &str, rules: &Rules, call: &Call<'_>) -> Explanation
     }
 }
 
-fn said<'a>(rule: &'a Rule, subject: &Subject<'a>, work: &Work<'a>) -> RuleSaid {
+fn said<'a>(rule: &'a Rule, subject: &Subject<'a>, work: &WorkBudget<'a>) -> RuleResult {
     let allows = rule.effect == Effect::Allow;
     let no_tool = subject.tool.is_none_or(|tool| !tool_shaped(tool));
     let (said, by, detail) = if allows && subject.kind != Kind::Action {
         (
-            Said::NotMatched,
+            MatchResult::NotMatched,
             "kind".to_owned(),
             format!("no rule can allow a request of kind `{}`", subject.kind),
         )
     } else if allows && no_tool {
-        (Said::NotMatched, "tool".to_owned(), "this is not the name of a tool".to_owned())
+        (MatchResult::NotMatched, "tool".to_owned(), "this is not the name of a tool".to_owned())
     } else {
         match rule.says(subject, work) {
-            Word::Yes => (Said::Matched, "all".to_owned(), "every matcher agrees".to_owned()),
-            Word::No(by) => (Said::NotMatched, by.to_string(), format!("{by} does not match")),
+            Word::Yes => (MatchResult::Matched, "all".to_owned(), "every matcher agrees".to_owned()),
+            Word::No(by) => (MatchResult::NotMatched, by.to_string(), format!("{by} does not match")),
             Word::Error(by, trouble) => {
                 let so = if allows { "so the rule does not apply" } else { "so the rule applies" };
-                (Said::Error, by.to_string(), format!("{by} could not be evaluated: {trouble}; {so}"))
+                (MatchResult::Error, by.to_string(), format!("{by} could not be evaluated: {trouble}; {so}"))
             }
         }
     };
-    RuleSaid { rule: rule.name.clone(), effect: rule.effect, said, by, detail }
+    RuleResult { rule: rule.name.clone(), effect: rule.effect, said, by, detail }
 }

@@ -9,7 +9,7 @@ use crate::{
     place,
     shell::{Glob, climbed, lower},
     wild::{Pattern, alternatives, is_wild},
-    work::{Trouble, Work},
+    work::{Trouble, WorkBudget},
 };
 
 /// One list of a policy, under its name.
@@ -126,7 +126,7 @@ impl Files {
         tool: &str,
         arguments: &'v Map<String, Value>,
         context: &Map<String, Value>,
-        work: &Work<'v>,
+        work: &WorkBudget<'v>,
     ) -> Result<bool, Trouble> {
         let paths = context.get("paths").and_then(Value::as_object);
         let mut found = false;
@@ -159,7 +159,7 @@ impl Files {
     }
 
     /// A word may hold several paths: `--file=.env`, `HEAD:.env`, `@.env`, `{a,.env}`.
-    fn has(&self, asks: Asks, text: &str, reads: bool, work: &Work<'_>) -> Result<bool, Trouble> {
+    fn has(&self, asks: Asks, text: &str, reads: bool, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         let word = folded(text);
         let Some(mut words) = alternatives(&word) else {
             return if reads { Err(MANY) } else { Ok(false) };

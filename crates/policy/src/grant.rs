@@ -13,7 +13,7 @@ use crate::{
     rule::{Rule, Word},
     shell::escaped,
     trust::carries_command,
-    work::Work,
+    work::WorkBudget,
 };
 
 /// Longest value that is spelled out whole.
@@ -125,7 +125,7 @@ impl CompiledScope {
                 call.claims.session == session && !carries_command(tool, arguments)
             }
             (GrantScope::Pattern { .. }, Some(rule)) => {
-                let work = Work::new();
+                let work = WorkBudget::new();
                 !carries_command(tool, arguments) && rule.says(&subject(call), &work) == Word::Yes
             }
             (GrantScope::Pattern { .. }, None) => false,

@@ -55,7 +55,7 @@ mod work;
 pub use acts::{beyond_reading, open_text};
 pub use call::{Call, Claims};
 pub use compare::{Change, Comparison, Example, Recorded, Report};
-pub use explain::{Explanation, RuleSaid, Said, StepSaid};
+pub use explain::{Explanation, MatchResult, RuleResult, StepResult};
 pub use grant::{CompiledScope, Folder, GrantScope, describe, grant_matches};
 pub use import::{ImportError, Imported, Note, agentkit, deepagents, kagent};
 pub use literal::{LiteralCall, literal_rule};

@@ -14,7 +14,7 @@ pub(crate) use under::Roots;
 use crate::{
     pattern::Pattern,
     shell::Patterns,
-    work::{Tri, Trouble, Work},
+    work::{Tri, Trouble, WorkBudget},
 };
 
 /// Everything one matcher asks; all of it must hold.
@@ -61,7 +61,7 @@ pub(crate) struct Among {
 
 impl Matcher {
     /// What it says of the value; `None` stands for nothing there.
-    pub(crate) fn test<'a>(&self, value: Option<&'a Value>, work: &Work<'a>) -> Tri {
+    pub(crate) fn test<'a>(&self, value: Option<&'a Value>, work: &WorkBudget<'a>) -> Tri {
         if let Err(trouble) = work.spend(20) {
             return Tri::Error(trouble);
         }
@@ -74,7 +74,7 @@ impl Matcher {
     }
 
     /// What in a command keeps it from passing.
-    pub(crate) fn obstacle<'a>(&self, value: &'a Value, work: &Work<'a>) -> Option<String> {
+    pub(crate) fn obstacle<'a>(&self, value: &'a Value, work: &WorkBudget<'a>) -> Option<String> {
         self.tests.iter().find_map(|test| match test {
             Test::ShellAllows(patterns) => patterns.obstacle(&*work.analysis(value).ok()?),
             _ => None,
@@ -83,7 +83,11 @@ impl Matcher {
 
     /// Whether it asks about texts, and this is none, or one that cannot match. Only `**` passes over such values: it meets
     /// many, and most of them are not what the rule is about.
-    pub(crate) fn passes_over<'a>(&self, value: Option<&'a Value>, work: &Work<'a>) -> Result<bool, Trouble> {
+    pub(crate) fn passes_over<'a>(
+        &self,
+        value: Option<&'a Value>,
+        work: &WorkBudget<'a>,
+    ) -> Result<bool, Trouble> {
         let mut mentions = None;
         for test in &self.tests {
             match (test, value) {
@@ -132,7 +136,7 @@ impl Matcher {
 }
 
 impl Test {
-    fn run<'a>(&self, value: Option<&'a Value>, work: &Work<'a>) -> Tri {
+    fn run<'a>(&self, value: Option<&'a Value>, work: &WorkBudget<'a>) -> Tri {
         match (self, value) {
             (Self::Exists(wanted), value) => Tri::of(value.is_some() == *wanted),
             (Self::Not(matcher), value) => matcher.test(value, work).not(),
@@ -141,7 +145,7 @@ impl Test {
         }
     }
 
-    fn value<'a>(&self, value: &'a Value, work: &Work<'a>) -> Result<bool, Trouble> {
+    fn value<'a>(&self, value: &'a Value, work: &WorkBudget<'a>) -> Result<bool, Trouble> {
         match self {
             Self::Equals(wanted) => {
                 work.spend(size(wanted))?;
@@ -194,7 +198,7 @@ impl Among {
         among
     }
 
-    fn holds(&self, value: &Value, work: &Work<'_>) -> Result<bool, Trouble> {
+    fn holds(&self, value: &Value, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         let mut comparable = false;
         if let Value::String(text) = value {
             work.spend(text.len() / 16)?;
@@ -294,7 +298,7 @@ mod tests {
     fn ask(test: Test, value: Option<Value>) -> Tri {
         // The budget borrows what it looks at for as long as it lives.
         let value: Option<&'static Value> = value.map(|value| &*Box::leak(Box::new(value)));
-        Matcher { tests: vec![test] }.test(value, &Work::new())
+        Matcher { tests: vec![test] }.test(value, &WorkBudget::new())
     }
 
     fn is_error(tri: Tri) -> bool {
@@ -358,7 +362,7 @@ mod tests {
     #[test]
     fn a_no_is_stronger_than_an_error_beside_it() {
         let matcher = Matcher { tests: vec![Test::Range(Bound::Above, 5.0), Test::Exists(true)] };
-        assert_eq!(matcher.test(None, &Work::new()), Tri::No);
+        assert_eq!(matcher.test(None, &WorkBudget::new()), Tri::No);
     }
 
     #[test]
@@ -404,7 +408,7 @@ mod tests {
     /// What the test costs beyond the fixed price of a matcher.
     fn cost(test: Test, value: Value) -> u32 {
         let value: &'static Value = Box::leak(Box::new(value));
-        let work = Work::new();
+        let work = WorkBudget::new();
         Matcher { tests: vec![test] }.test(Some(value), &work);
         work.spent() - 20
     }

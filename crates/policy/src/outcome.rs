@@ -172,12 +172,14 @@ pub(crate) fn both_trust(left: Option<Trust>, right: Option<Trust>) -> Option<Tr
 
 fn escalations<S: Serializer>(list: &[Escalation], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Shown<'a> {
+    struct EscalationView<'a> {
         needs: &'a Needs,
         #[serde(serialize_with = "durations::one")]
         expires_in: Duration,
     }
-    serializer.collect_seq(list.iter().map(|next| Shown { needs: &next.needs, expires_in: next.expires_in }))
+    serializer.collect_seq(
+        list.iter().map(|next| EscalationView { needs: &next.needs, expires_in: next.expires_in }),
+    )
 }
 
 impl fmt::Display for Outcome {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     glob::Name,
-    work::{Tri, Trouble, Work},
+    work::{Tri, Trouble, WorkBudget},
 };
 
 /// Most steps in one path.
@@ -91,7 +91,7 @@ impl Path {
         &self,
         arguments: &'a Map<String, Value>,
         each: Each,
-        work: &Work<'a>,
+        work: &WorkBudget<'a>,
         test: &impl Fn(Option<&'a Value>) -> Tri,
     ) -> Tri {
         if let Some(names) = &self.deep {
@@ -109,7 +109,7 @@ fn everywhere<'a>(
     arguments: &'a Map<String, Value>,
     names: &[Name],
     each: Each,
-    work: &Work<'a>,
+    work: &WorkBudget<'a>,
     test: &impl Fn(Option<&'a Value>) -> Tri,
 ) -> Tri {
     let named =
@@ -169,7 +169,7 @@ fn walk<'a>(
     mut at: Option<&'a Value>,
     steps: &[Step],
     each: Each,
-    work: &Work<'a>,
+    work: &WorkBudget<'a>,
     test: &impl Fn(Option<&'a Value>) -> Tri,
 ) -> Tri {
     let mut steps = steps.iter();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn all_ones(path: &str, value: &Value, each: Each) -> Tri {
-        Path::read(path).unwrap().test(value.as_object().unwrap(), each, &Work::new(), &|at| {
+        Path::read(path).unwrap().test(value.as_object().unwrap(), each, &WorkBudget::new(), &|at| {
             at.map_or(Tri::Error(Trouble::Missing), |at| Tri::of(*at == json!(1)))
         })
     }

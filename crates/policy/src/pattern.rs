@@ -8,7 +8,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use crate::work::{Trouble, Work};
+use crate::work::{Trouble, WorkBudget};
 
 /// Largest automaton, in bytes.
 pub(crate) const SIZE: usize = 256 * 1024;
@@ -87,7 +87,7 @@ impl Pattern {
         self.automaton.memory_usage()
     }
 
-    pub(crate) fn matches(&self, text: &str, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(crate) fn matches(&self, text: &str, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         work.spend(text.len().saturating_add(40))?;
         // The only failure is a Unicode word boundary beside a letter outside ASCII.
         self.automaton
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> bool {
-        Pattern::new(pattern).unwrap().matches(text, &Work::new()).unwrap()
+        Pattern::new(pattern).unwrap().matches(text, &WorkBudget::new()).unwrap()
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_word_boundary_beside_other_letters_is_an_error_and_not_a_guess() {
         let pattern = Pattern::new(r"\brm\b").unwrap();
-        assert!(pattern.matches("größe rm", &Work::new()).is_err());
+        assert!(pattern.matches("größe rm", &WorkBudget::new()).is_err());
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         ] {
             if let Ok(pattern) = Pattern::new(pattern) {
                 assert!(pattern.size() <= SIZE);
-                let _ = pattern.matches(&text, &Work::new());
+                let _ = pattern.matches(&text, &WorkBudget::new());
             }
         }
         for pattern in [
@@ -176,7 +176,7 @@ mod tests {
     fn a_pattern_shows_its_text_and_costs_a_step_for_each_byte() {
         let pattern = Pattern::new("^ab$").unwrap();
         assert_eq!(format!("{pattern:?}"), "Pattern(\"^ab$\")");
-        let work = Work::new();
+        let work = WorkBudget::new();
         assert_eq!(pattern.matches(&"x".repeat(1000), &work), Ok(false));
         assert_eq!(work.spent(), 1040);
         assert!(Pattern::new(&"a".repeat(LENGTH)).is_ok());

@@ -13,7 +13,7 @@ use crate::{
     shell::{self, Analysis},
     trust::is_shell_tool,
     wild,
-    work::{Tri, Trouble, Work},
+    work::{Tri, Trouble, WorkBudget},
 };
 
 /// What a rule writes for the folders of the agent.
@@ -77,7 +77,7 @@ pub fn named(tool: &str, arguments: &Map<String, Value>) -> Option<Named> {
 const UNREADABLE: Trouble = Trouble::Doubtful("nobody can tell which files the call names");
 
 /// One thing in the arguments that has to do with files.
-enum Seen<'a> {
+enum NamedValue<'a> {
     /// A text that names a file or a pattern for names, and whether the tool reads what lies there.
     Text(&'a str, bool),
     /// A command.
@@ -94,27 +94,27 @@ enum Seen<'a> {
 fn visit<'a>(
     tool: &str,
     arguments: &'a Map<String, Value>,
-    see: &mut impl FnMut(Seen<'a>) -> Result<(), Trouble>,
+    see: &mut impl FnMut(NamedValue<'a>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let command = COMMANDS.iter().any(|key| arguments.contains_key(*key));
     let patches = PATCH_TOOLS.contains(&tool);
     if is_shell_tool(tool) && !command {
-        see(Seen::Odd)?;
+        see(NamedValue::Odd)?;
     }
     for (key, value) in arguments {
         if patches {
             let mut files = value.as_str().into_iter().flat_map(patched).peekable();
             if files.peek().is_none() && !(Key::of(tool, key).is_file() || value.is_boolean()) {
-                see(Seen::Odd)?;
+                see(NamedValue::Odd)?;
             }
-            files.try_for_each(|file| see(Seen::Text(file, true)))?;
+            files.try_for_each(|file| see(NamedValue::Text(file, true)))?;
         }
         if COMMANDS.contains(&key.as_str()) && !patches {
-            see(Seen::Command(value))?;
+            see(NamedValue::Command(value))?;
         } else if command && keys::is_folder(key) {
-            see(Seen::Folder(value))?;
+            see(NamedValue::Folder(value))?;
             if !value.is_null() && !keys::is_folder_of(tool, key) {
-                see(Seen::Odd)?;
+                see(NamedValue::Odd)?;
             }
         } else {
             inner(tool, key, value, DEEPEST, see)?;
@@ -128,25 +128,25 @@ fn inner<'a>(
     key: &str,
     value: &'a Value,
     depth: usize,
-    see: &mut impl FnMut(Seen<'a>) -> Result<(), Trouble>,
+    see: &mut impl FnMut(NamedValue<'a>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let about = Key::of(tool, key);
     match value {
-        Value::String(text) if about.is_file() => see(Seen::Text(text, about == Key::Contents)),
+        Value::String(text) if about.is_file() => see(NamedValue::Text(text, about == Key::Contents)),
         Value::String(text) if about != Key::Text => {
-            see(Seen::Other(text, depth < DEEPEST && !keys::is_label(key)))
+            see(NamedValue::Other(text, depth < DEEPEST && !keys::is_label(key)))
         }
-        Value::Array(_) | Value::Object(_) if depth == 0 => see(Seen::Odd),
+        Value::Array(_) | Value::Object(_) if depth == 0 => see(NamedValue::Odd),
         Value::Array(list) => {
             list.iter().try_for_each(|item| inner(tool, key, item, depth.saturating_sub(1), see))
         }
         Value::Object(map) => {
             if about.is_file() {
-                see(Seen::Odd)?;
+                see(NamedValue::Odd)?;
             }
             map.iter().try_for_each(|(key, item)| inner(tool, key, item, depth.saturating_sub(1), see))
         }
-        Value::Bool(_) | Value::Number(_) if about.is_file() => see(Seen::Odd),
+        Value::Bool(_) | Value::Number(_) if about.is_file() => see(NamedValue::Odd),
         _ => Ok(()),
     }
 }
@@ -180,16 +180,16 @@ fn collect<'a>(
     let mut named = Named::default();
     visit(tool, arguments, &mut |seen| {
         match seen {
-            Seen::Text(text, _) => named.file(text)?,
+            NamedValue::Text(text, _) => named.file(text)?,
             // A single word inside another argument is a path to some tool, whatever it is called.
-            Seen::Other(text, true) if is_word(text) => named.file(text)?,
-            Seen::Command(value) => named.command(&*analysis(value)?)?,
-            Seen::Folder(Value::Null) | Seen::Other(..) => {}
+            NamedValue::Other(text, true) if is_word(text) => named.file(text)?,
+            NamedValue::Command(value) => named.command(&*analysis(value)?)?,
+            NamedValue::Folder(Value::Null) | NamedValue::Other(..) => {}
             // Two of them could mean two folders.
-            Seen::Folder(Value::String(folder)) if named.folder.is_none() => {
+            NamedValue::Folder(Value::String(folder)) if named.folder.is_none() => {
                 named.folder = Some(folder.clone());
             }
-            Seen::Folder(_) | Seen::Odd => return Err(UNREADABLE),
+            NamedValue::Folder(_) | NamedValue::Odd => return Err(UNREADABLE),
         }
         if named.texts.len() > MOST { Err(Trouble::LongList) } else { Ok(()) }
     })?;
@@ -206,21 +206,21 @@ fn is_word(text: &str) -> bool {
 pub(crate) fn each_text<'a>(
     tool: &str,
     arguments: &'a Map<String, Value>,
-    work: &Work<'a>,
+    work: &WorkBudget<'a>,
     others: bool,
     look: &mut impl FnMut(&str, bool) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     visit(tool, arguments, &mut |seen| match seen {
-        Seen::Text(text, reads) => look(text, reads),
+        NamedValue::Text(text, reads) => look(text, reads),
         // A single word is a path to some tool, whatever its argument is called.
-        Seen::Other(text, _) if others && is_word(text) => look(text, false),
-        Seen::Folder(Value::String(text)) => look(text, true),
-        Seen::Command(value @ (Value::String(_) | Value::Array(_))) => {
+        NamedValue::Other(text, _) if others && is_word(text) => look(text, false),
+        NamedValue::Folder(Value::String(text)) => look(text, true),
+        NamedValue::Command(value @ (Value::String(_) | Value::Array(_))) => {
             let analysis = work.analysis(value)?;
             let mut words = analysis.each_word().map_err(|()| Trouble::Work)?;
             words.try_for_each(|(word, reads)| look(word, reads))
         }
-        Seen::Command(_) | Seen::Folder(_) | Seen::Other(..) | Seen::Odd => Ok(()),
+        NamedValue::Command(_) | NamedValue::Folder(_) | NamedValue::Other(..) | NamedValue::Odd => Ok(()),
     })
 }
 
@@ -318,7 +318,7 @@ fn leads_away(word: &str) -> bool {
 
 impl<'a> Place<'a> {
     /// The folder of the agent that holds this path.
-    fn root(&self, path: &str, work: &Work<'_>) -> Result<Option<&'a str>, Trouble> {
+    fn root(&self, path: &str, work: &WorkBudget<'_>) -> Result<Option<&'a str>, Trouble> {
         work.spend(path.len().saturating_add(self.roots.len().saturating_mul(20)))?;
         if !is_resolved(path) {
             return Err(Trouble::Unplaced);
@@ -327,7 +327,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether what a text leads to lies in the agent's folders. A text that was not resolved is an error.
-    pub(crate) fn holds(&self, text: &str, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(crate) fn holds(&self, text: &str, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         work.spend(text.len() / 16)?;
         let path = self.context.get("paths").and_then(|paths| paths.get(text)?.as_str());
         Ok(self.root(path.ok_or(Trouble::Unplaced)?, work)?.is_some())
@@ -338,7 +338,7 @@ impl<'a> Place<'a> {
         &self,
         tool: &str,
         arguments: &'v Map<String, Value>,
-        work: &Work<'v>,
+        work: &WorkBudget<'v>,
     ) -> Result<bool, Trouble> {
         let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;
         // Without it nobody followed the links in the folder's name either.
@@ -365,7 +365,7 @@ impl<'a> Place<'a> {
         &self,
         tool: &str,
         arguments: &'v Map<String, Value>,
-        work: &Work<'v>,
+        work: &WorkBudget<'v>,
     ) -> Result<Option<&'a str>, Trouble> {
         if !self.holds_call(tool, arguments, work)? {
             return Ok(None);
@@ -378,7 +378,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether the call runs in the agent's folders. That is enough of one that runs confined: it reaches no others.
-    fn holds_folder(&self, work: &Work<'_>) -> Result<bool, Trouble> {
+    fn holds_folder(&self, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         let folder = self.context.get("cwd").and_then(Value::as_str).ok_or(Trouble::Unplaced)?;
         Ok(self.root(folder, work)?.is_some())
     }
@@ -413,7 +413,7 @@ pub(crate) fn inside<'v>(
     tool: Option<&str>,
     arguments: &'v Map<String, Value>,
     confined: bool,
-    work: &Work<'v>,
+    work: &WorkBudget<'v>,
 ) -> Tri {
     let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
     let held = if confined { place.holds_folder(work) } else { place.holds_call(tool, arguments, work) };
@@ -425,7 +425,7 @@ pub(crate) fn among<'v>(
     tool: Option<&str>,
     arguments: &'v Map<String, Value>,
     files: &Files,
-    work: &Work<'v>,
+    work: &WorkBudget<'v>,
 ) -> Tri {
     let (Some(tool), Some(place)) = (tool, work.place()) else { return Tri::Error(Trouble::Unplaced) };
     let all = || {

@@ -9,7 +9,7 @@ use crate::{
     cosmetic::{self, Cosmetic},
     evaluate::Rules,
     explain, people, read,
-    work::{Trouble, Work},
+    work::{Trouble, WorkBudget},
 };
 
 /// A policy: compiled, unchanging, and named by the digest of its text.
@@ -90,7 +90,7 @@ impl Policy {
     }
 
     /// Whether the call names a file that any rule asks about: a secret, or what later runs or is obeyed.
-    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &Work<'v>) -> Result<bool, Trouble> {
+    pub(crate) fn guards<'v>(&self, call: &Call<'v>, work: &WorkBudget<'v>) -> Result<bool, Trouble> {
         self.rules.guards(call, work)
     }
 

@@ -14,7 +14,7 @@ use crate::{
     path::{Each, Path},
     place,
     words::Words,
-    work::{Tri, Trouble, Work},
+    work::{Tri, Trouble, WorkBudget},
 };
 
 /// A compiled rule.
@@ -181,7 +181,7 @@ impl Rule {
     }
 
     /// Its word on one call. Cheap questions come first; a no anywhere is stronger than an error elsewhere.
-    pub(crate) fn says<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Word<'a> {
+    pub(crate) fn says<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Word<'a> {
         let listed = |names: &[Name], value: Option<&str>| {
             names.is_empty() || value.is_some_and(|value| names.iter().any(|name| name.matches(value)))
         };
@@ -287,7 +287,7 @@ impl Rule {
     }
 
     /// Whether it applies: an error keeps an allow rule from applying and makes the others apply.
-    pub(crate) fn applies<'a>(&'a self, subject: &Subject<'a>, work: &Work<'a>) -> Option<Why<'a>> {
+    pub(crate) fn applies<'a>(&'a self, subject: &Subject<'a>, work: &WorkBudget<'a>) -> Option<Why<'a>> {
         match self.says(subject, work) {
             Word::Yes => Some(Why::Matched),
             Word::No(_) => None,

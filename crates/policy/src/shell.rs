@@ -47,7 +47,7 @@ pub struct Analysis {
     /// What an opaque line says.
     text: String,
     /// Everything that can be found in it. Only rules that look everywhere need it, so it is made when one asks.
-    found: OnceCell<reach::Found>,
+    found: OnceCell<reach::FoundCommands>,
 }
 
 /// One simple command: what the shell would execute, word for word.
@@ -182,7 +182,7 @@ impl Analysis {
         Self { strict, with_names, text, found: OnceCell::new() }
     }
 
-    fn found(&self) -> &reach::Found {
+    fn found(&self) -> &reach::FoundCommands {
         self.found.get_or_init(|| match &self.strict {
             Ok(strict) => reach::literal(strict),
             Err(_) => reach::anything(&self.text),

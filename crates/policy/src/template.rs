@@ -12,7 +12,7 @@ use crate::{
     grant::acting,
     shell::{self, Operator, Redirect, Simple, escaped, may_run},
     trust::is_shell_tool,
-    work::{Trouble, Work},
+    work::{Trouble, WorkBudget},
 };
 
 /// Arguments that hold the command.
@@ -118,7 +118,7 @@ impl Template {
             return Err(NotLike::NotHeld);
         }
         let place = call.place.ok_or(NotLike::Outside)?;
-        let work = Work::at(Some(place));
+        let work = WorkBudget::at(Some(place));
         let analysis = work.analysis(line).map_err(|trouble| match trouble {
             Trouble::Type(_) => NotLike::NoCommand,
             other => other.into(),

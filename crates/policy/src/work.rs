@@ -89,13 +89,13 @@ impl Tri {
 }
 
 /// What one evaluation has left, and what it need not compute twice.
-pub(crate) struct Work<'a> {
+pub(crate) struct WorkBudget<'a> {
     left: Cell<u32>,
     analyses: RefCell<Vec<(&'a Value, Rc<Analysis>)>>,
     place: Option<Place<'a>>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> WorkBudget<'a> {
     pub(crate) const fn new() -> Self {
         Self { left: Cell::new(BUDGET), analyses: RefCell::new(Vec::new()), place: None }
     }
@@ -156,7 +156,7 @@ impl<'a> Work<'a> {
 }
 
 #[cfg(test)]
-impl Work<'_> {
+impl WorkBudget<'_> {
     /// What was spent so far.
     pub(crate) fn spent(&self) -> u32 {
         BUDGET - self.left.get()
@@ -179,20 +179,20 @@ mod tests {
 
     #[test]
     fn the_budget_is_spent_to_the_last_unit_and_then_gone() {
-        let work = Work::new();
+        let work = WorkBudget::new();
         assert_eq!(work.spend(BUDGET as usize - 1), Ok(()));
         assert_eq!(work.spend(1), Ok(()));
         assert_eq!(work.spend(1), Err(Trouble::Work));
-        let work = Work::new();
+        let work = WorkBudget::new();
         assert_eq!(work.spend(BUDGET as usize + 1), Err(Trouble::Work));
         assert_eq!(work.spend(1), Err(Trouble::Work), "a cost that did not fit ends the evaluation");
-        assert_eq!(Work::new().spend(usize::MAX), Err(Trouble::Work));
+        assert_eq!(WorkBudget::new().spend(usize::MAX), Err(Trouble::Work));
     }
 
     #[test]
     fn a_command_is_read_once() {
         let value = Value::String("git log".to_owned());
-        let work = Work::new();
+        let work = WorkBudget::new();
         let first = work.analysis(&value).unwrap();
         let once = work.spent();
         assert!(Rc::ptr_eq(&first, &work.analysis(&value).unwrap()));

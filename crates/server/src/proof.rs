@@ -75,7 +75,7 @@ impl PublicKey {
 }
 
 /// What proves a call: a signature, or for what a browser cannot sign a ticket.
-enum Shown {
+enum CallProof {
     /// Nothing at all; a planted bug.
     Cookie,
     Signature,
@@ -83,23 +83,23 @@ enum Shown {
 }
 
 /// What a call shows, if it comes with a session's cookie at all.
-fn shown(parts: &Parts) -> Option<Shown> {
+fn shown(parts: &Parts) -> Option<CallProof> {
     if !session::has_cookie(&parts.headers) {
         return None;
     }
     if parts.headers.contains_key(PROOF) {
-        return Some(Shown::Signature);
+        return Some(CallProof::Signature);
     }
     match parts.uri.path() {
         "/v1/ws" | "/stream" => {
             let ticket = offered(&parts.headers).find(|protocol| Gate::is_ticket(protocol))?;
-            Some(Shown::Ticket(TicketFor::Stream, ticket.to_owned()))
+            Some(CallProof::Ticket(TicketFor::Stream, ticket.to_owned()))
         }
         "/v1/requests/export" => {
             let query = parts.uri.query()?.split('&').find_map(|pair| pair.strip_prefix("ticket="))?;
-            Some(Shown::Ticket(TicketFor::Export, query.to_owned()))
+            Some(CallProof::Ticket(TicketFor::Export, query.to_owned()))
         }
-        _ => planted("cookie-is-enough").then_some(Shown::Cookie),
+        _ => planted("cookie-is-enough").then_some(CallProof::Cookie),
     }
 }
 
@@ -137,7 +137,7 @@ async fn proved(
     parts: &Parts,
     body: Body,
     state: &State,
-    shown: Shown,
+    shown: CallProof,
 ) -> Result<(BrowserProof, Body), Problem> {
     let Some(mut signed_in) = session::of_cookie(parts, state).await? else {
         return Err(Problem::unauthorized("the session is over: sign in again"));
@@ -145,8 +145,8 @@ async fn proved(
     let nonces = state.gate.nonces(signed_in.session.id);
     session::Renewal::nonce(parts, &nonces[0]);
     let (body, proof) = match shown {
-        Shown::Cookie => (body, None),
-        Shown::Signature => {
+        CallProof::Cookie => (body, None),
+        CallProof::Signature => {
             let proof = signature(&parts.headers).ok_or_else(|| {
                 let detail = "send one header `Placet-Proof: v1.SIGNATURE`, r and s of ECDSA as base64url";
                 Problem::new(StatusCode::UNAUTHORIZED, "proof_needed", detail)
@@ -170,7 +170,7 @@ async fn proved(
             }
             (Body::from(bytes), Some(proof))
         }
-        Shown::Ticket(what, ticket) => {
+        CallProof::Ticket(what, ticket) => {
             let used = state.gate.use_ticket(signed_in.session.id, what, &ticket).await;
             if signed_in.key.is_none() || !used.map_err(|error| Problem::gate(error, state.gate.now()))? {
                 let detail = "the ticket was used before or is over: ask for another one";

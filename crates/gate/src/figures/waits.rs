@@ -18,11 +18,11 @@ const POINTS: i64 = 200;
 
 /// The start and the end of each wait.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct WaitSpans {
     spans: Vec<(Time, Time)>,
 }
 
-impl Waits {
+impl WaitSpans {
     pub(super) fn add(&mut self, from: Time, until: Time) {
         self.spans.push((from, until));
     }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn every_moment_counts_what_waits_then_and_knows_the_oldest() {
         let second = |second: i64| Time::from_micros(second * 1_000_000);
-        let mut waits = Waits::default();
+        let mut waits = WaitSpans::default();
         let spans = [(0, 50), (10, 20), (15, i64::MAX / 1_000_000), (-100, 5), (60, 60), (-9, 120)];
         for (from, until) in spans {
             waits.add(second(from), second(until));

@@ -211,7 +211,7 @@ both! {
         kit.clock().advance(Duration::from_secs(6));
         worker.left_over(&mut calls).await.unwrap();
         assert_eq!(stuck.0.load(Ordering::SeqCst), 0, "not beside the other");
-        calls.over(&Ended::Attempt(row.clone()));
+        calls.over(&EndedCall::Attempt(row.clone()));
         worker.go_on(&mut calls).await;
         assert!(calls.under_way.contains_key(&row));
         until("the attempt", async || stuck.0.load(Ordering::SeqCst) == 1).await;

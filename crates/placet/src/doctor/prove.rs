@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     Check, Verdict, settings,
-    stand_in::{Heard, StandIn},
+    stand_in::{Conversation, StandIn},
 };
 use crate::{
     cli::DoctorArgs,
@@ -99,8 +99,8 @@ enum Handed {
 
 /// What was seen of one agent.
 #[derive(Debug)]
-struct Seen {
-    heard: Heard,
+struct AgentTrial {
+    heard: Conversation,
     /// What the command prints if it runs.
     word: String,
     /// The request of the command at the server, if it came there.
@@ -115,7 +115,7 @@ struct Seen {
 }
 
 /// Starts it, and waits for it to end or to wait for a person. The inner error says why it cannot be started.
-async fn started(agent: Agent, client: &Client) -> anyhow::Result<Result<Seen, String>> {
+async fn started(agent: Agent, client: &Client) -> anyhow::Result<Result<AgentTrial, String>> {
     if let Some(why) = settings::obstacle(agent) {
         return Ok(Err(format!("`{}` is not started: it {why}", program(agent))));
     }
@@ -178,7 +178,7 @@ async fn started(agent: Agent, client: &Client) -> anyhow::Result<Result<Seen, S
         _ => Handed::Unclear,
     };
     let (heard, request) = (model.heard(), request.map(|record| record.state));
-    Ok(Ok(Seen { heard, word, request, waits, handed, ended, last: last_line(&mut printed) }))
+    Ok(Ok(AgentTrial { heard, word, request, waits, handed, ended, last: last_line(&mut printed) }))
 }
 
 /// What is looked for among the requests that hooks told of.
@@ -375,7 +375,7 @@ fn beginning(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-impl Seen {
+impl AgentTrial {
     fn says(&self, agent: Agent) -> (Verdict, String) {
         let name = program(agent);
         let ran = self.heard.result.as_ref().is_some_and(|result| result.contains(&self.word));
@@ -444,10 +444,12 @@ impl Seen {
             None => format!("no end after {} s", LIMIT.as_secs()),
         };
         match &self.heard {
-            Heard { began: false, .. } => format!(
+            Conversation { began: false, .. } => format!(
                 "`{name}` asked the stand-in for its model for nothing; its settings may name another model ({how}: {told})"
             ),
-            Heard { asked: false, .. } => format!("`{name}` offers its model no shell ({how}: {told})"),
+            Conversation { asked: false, .. } => {
+                format!("`{name}` offers its model no shell ({how}: {told})")
+            }
             _ => format!("`{name}` ran no command and did not ask Placet ({how}: {told})"),
         }
     }
@@ -457,9 +459,9 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(result: Option<&str>, request: Option<State>, handed: Handed) -> Seen {
-        let heard = Heard { began: true, asked: true, result: result.map(str::to_owned) };
-        Seen {
+    fn seen(result: Option<&str>, request: Option<State>, handed: Handed) -> AgentTrial {
+        let heard = Conversation { began: true, asked: true, result: result.map(str::to_owned) };
+        AgentTrial {
             heard,
             word: "word-1".into(),
             request,
@@ -472,7 +474,7 @@ mod tests {
 
     #[test]
     fn only_a_command_that_was_asked_for_is_good() {
-        let verdict = |seen: &Seen| seen.says(Agent::ClaudeCode).0;
+        let verdict = |seen: &AgentTrial| seen.says(Agent::ClaudeCode).0;
         let asked = Some(State::Succeeded);
         assert_eq!(verdict(&seen(Some("word-1\n"), asked, Handed::Ran)), Verdict::Good);
         assert_eq!(verdict(&seen(Some("word-1\n"), asked, Handed::Nothing)), Verdict::Good);
@@ -510,7 +512,7 @@ mod tests {
     #[test]
     fn what_came_to_nothing_says_how_far_it_came() {
         let mut seen = seen(None, None, Handed::Nothing);
-        let detail = |seen: &Seen| seen.says(Agent::Codex).1;
+        let detail = |seen: &AgentTrial| seen.says(Agent::Codex).1;
         assert!(detail(&seen).contains("ran no command"), "{}", detail(&seen));
         seen.heard.asked = false;
         assert!(detail(&seen).contains("offers its model no shell"));

@@ -33,7 +33,7 @@ const SHELLS: [(&str, &str); 5] = [
 
 /// What the agent told its model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct Conversation {
     /// It began the conversation.
     pub(super) began: bool,
     /// The command was asked for: the agent offers a shell.
@@ -45,7 +45,7 @@ pub(super) struct Heard {
 /// The stand-in, as long as it is kept.
 pub(super) struct StandIn {
     pub(super) url: String,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<Conversation>>,
     _serving: JoinSet<std::io::Result<()>>,
 }
 
@@ -54,7 +54,7 @@ impl StandIn {
     pub(super) async fn start(prompt: &str, command: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port is free")?;
         let url = format!("http://{}", listener.local_addr()?);
-        let heard = Arc::new(Mutex::new(Heard::default()));
+        let heard = Arc::new(Mutex::new(Conversation::default()));
         let model =
             Model { prompt: prompt.to_owned(), command: command.to_owned(), heard: Arc::clone(&heard) };
         let routes =
@@ -65,7 +65,7 @@ impl StandIn {
         Ok(Self { url, heard, _serving: serving })
     }
 
-    pub(super) fn heard(&self) -> Heard {
+    pub(super) fn heard(&self) -> Conversation {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -73,7 +73,7 @@ impl StandIn {
 struct Model {
     prompt: String,
     command: String,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<Conversation>>,
 }
 
 async fn answer(State(model): State<Arc<Model>>, uri: Uri, body: Bytes) -> Response {
@@ -95,33 +95,33 @@ async fn answer(State(model): State<Arc<Model>>, uri: Uri, body: Bytes) -> Respo
 
 /// What the model says next.
 #[derive(Debug, PartialEq)]
-enum Says {
+enum ModelTurn {
     Call { tool: &'static str, input: Value },
     LastWords,
 }
 
 impl Model {
-    fn says(&self, dialect: Dialect, body: &Value) -> Says {
+    fn says(&self, dialect: Dialect, body: &Value) -> ModelTurn {
         let ours = body.get(dialect.talk()).is_some_and(|talk| talk.to_string().contains(&self.prompt));
         let tools = dialect.tools(body);
         if !ours || tools.is_empty() {
-            return Says::LastWords; // A title for the session, or a summary.
+            return ModelTurn::LastWords; // A title for the session, or a summary.
         }
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         heard.began = true;
         if let Some(result) = dialect.result(body) {
             heard.result = Some(result);
-            return Says::LastWords;
+            return ModelTurn::LastWords;
         }
         let Some((tool, argument)) = SHELLS.iter().find(|(name, _)| tools.contains(name)) else {
-            return Says::LastWords;
+            return ModelTurn::LastWords;
         };
         heard.asked = true;
         let mut input = json!({ *argument: self.command });
         if *argument == "command" {
-            input["description"] = json!("Says a word");
+            input["description"] = json!("ModelTurn a word");
         }
-        Says::Call { tool, input }
+        ModelTurn::Call { tool, input }
     }
 }
 
@@ -228,7 +228,7 @@ impl Dialect {
         })
     }
 
-    fn reply(self, says: &Says, body: &Value) -> Reply {
+    fn reply(self, says: &ModelTurn, body: &Value) -> Reply {
         let model = body.get("model").cloned().unwrap_or_else(|| json!("stand-in"));
         match self {
             Self::Messages => messages(says, &model),
@@ -239,15 +239,15 @@ impl Dialect {
     }
 }
 
-fn messages(says: &Says, model: &Value) -> Reply {
+fn messages(says: &ModelTurn, model: &Value) -> Reply {
     let (stop, start, delta, block) = match says {
-        Says::Call { tool, input } => (
+        ModelTurn::Call { tool, input } => (
             "tool_use",
             json!({"type": "tool_use", "id": CALL, "name": tool, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": input.to_string()}),
             json!({"type": "tool_use", "id": CALL, "name": tool, "input": input}),
         ),
-        Says::LastWords => (
+        ModelTurn::LastWords => (
             "end_turn",
             json!({"type": "text", "text": ""}),
             json!({"type": "text_delta", "text": LAST_WORDS}),
@@ -269,13 +269,13 @@ fn messages(says: &Says, model: &Value) -> Reply {
     Reply { whole: message(json!([block]), json!(stop)), events: named(events), end: "" }
 }
 
-fn responses(says: &Says) -> Reply {
+fn responses(says: &ModelTurn) -> Reply {
     let item = match says {
-        Says::Call { tool, input } => {
+        ModelTurn::Call { tool, input } => {
             json!({"type": "function_call", "id": "fc_placet_doctor", "call_id": CALL,
             "name": tool, "arguments": input.to_string(), "status": "completed"})
         }
-        Says::LastWords => {
+        ModelTurn::LastWords => {
             json!({"type": "message", "id": "msg_stand_in", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": LAST_WORDS, "annotations": []}]})
         }
@@ -292,10 +292,10 @@ fn responses(says: &Says) -> Reply {
     Reply { whole, events: named(events), end: "" }
 }
 
-fn gemini(says: &Says) -> Reply {
+fn gemini(says: &ModelTurn) -> Reply {
     let part = match says {
-        Says::Call { tool, input } => json!({"functionCall": {"id": CALL, "name": tool, "args": input}}),
-        Says::LastWords => json!({"text": LAST_WORDS}),
+        ModelTurn::Call { tool, input } => json!({"functionCall": {"id": CALL, "name": tool, "args": input}}),
+        ModelTurn::LastWords => json!({"text": LAST_WORDS}),
     };
     let whole = json!({
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
@@ -305,14 +305,14 @@ fn gemini(says: &Says) -> Reply {
     Reply { events: vec![(None, whole.clone())], whole, end: "" }
 }
 
-fn chat(says: &Says, model: &Value) -> Reply {
+fn chat(says: &ModelTurn, model: &Value) -> Reply {
     let (finish, message) = match says {
-        Says::Call { tool, input } => {
+        ModelTurn::Call { tool, input } => {
             let function = json!({"name": tool, "arguments": input.to_string()});
             let calls = json!([{"index": 0, "id": CALL, "type": "function", "function": function}]);
             ("tool_calls", json!({"role": "assistant", "content": null, "tool_calls": calls}))
         }
-        Says::LastWords => ("stop", json!({"role": "assistant", "content": LAST_WORDS})),
+        ModelTurn::LastWords => ("stop", json!({"role": "assistant", "content": LAST_WORDS})),
     };
     let usage = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
     let chunk = |choice: Value| {
@@ -347,7 +347,7 @@ mod tests {
         Model { prompt: "the prompt".to_owned(), command: "echo a".to_owned(), heard: Arc::default() }
     }
 
-    fn heard(model: &Model) -> Heard {
+    fn heard(model: &Model) -> Conversation {
         model.heard.lock().unwrap().clone()
     }
 
@@ -383,10 +383,10 @@ mod tests {
         ];
         for (dialect, first, second) in bodies {
             let model = model();
-            let Says::Call { input, .. } = model.says(dialect, &first) else { panic!("{dialect:?}") };
+            let ModelTurn::Call { input, .. } = model.says(dialect, &first) else { panic!("{dialect:?}") };
             assert!(input.to_string().contains("echo a"), "{input}");
-            assert_eq!(heard(&model), Heard { began: true, asked: true, result: None });
-            assert_eq!(model.says(dialect, &second), Says::LastWords, "{dialect:?}");
+            assert_eq!(heard(&model), Conversation { began: true, asked: true, result: None });
+            assert_eq!(model.says(dialect, &second), ModelTurn::LastWords, "{dialect:?}");
             assert_eq!(heard(&model).result.as_deref(), Some("a"), "{dialect:?}");
         }
     }
@@ -397,11 +397,11 @@ mod tests {
         let title = json!({"messages": [{"content": "a title for: the prompt"}], "tools": []});
         let other = json!({"messages": [{"content": "hello"}], "tools": [{"name": "Bash"}]});
         for body in [&title, &other] {
-            assert_eq!(model.says(Dialect::Messages, body), Says::LastWords);
+            assert_eq!(model.says(Dialect::Messages, body), ModelTurn::LastWords);
         }
-        assert_eq!(heard(&model), Heard::default());
+        assert_eq!(heard(&model), Conversation::default());
         let none = json!({"messages": [{"content": "the prompt"}], "tools": [{"name": "Read"}]});
-        assert_eq!(model.says(Dialect::Messages, &none), Says::LastWords);
-        assert_eq!(heard(&model), Heard { began: true, asked: false, result: None });
+        assert_eq!(model.says(Dialect::Messages, &none), ModelTurn::LastWords);
+        assert_eq!(heard(&model), Conversation { began: true, asked: false, result: None });
     }
 }

@@ -303,7 +303,7 @@ fn a_list_without_the_value_must_have_one_of_its_type() {
 /// What a condition costs.
 fn cost(source: &str, arguments: &Value) -> u32 {
     let condition = Condition::new(source).unwrap_or_else(|refused| panic!("{source}: {refused:?}"));
-    let work = Work::new();
+    let work = WorkBudget::new();
     let scope = Scope {
         arguments: arguments.as_object().unwrap(),
         tool: "",

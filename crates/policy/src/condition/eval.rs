@@ -3,17 +3,17 @@
 use std::{borrow::Cow, cmp::Ordering};
 
 use super::{Arithmetic, Compare, Comprehension, Convert, Expr, Part, Root, Scope, TextTest, value::Val};
-use crate::work::{Trouble, Work};
+use crate::work::{Trouble, WorkBudget};
 
 type Result<T> = std::result::Result<T, Trouble>;
 
-pub(super) fn run<'a>(tree: &'a Expr, scope: &Scope<'a>, work: &Work<'a>) -> Result<Val<'a>> {
+pub(super) fn run<'a>(tree: &'a Expr, scope: &Scope<'a>, work: &WorkBudget<'a>) -> Result<Val<'a>> {
     Machine { scope, work }.eval(tree, None)
 }
 
 struct Machine<'m, 'a> {
     scope: &'m Scope<'a>,
-    work: &'m Work<'a>,
+    work: &'m WorkBudget<'a>,
 }
 
 impl<'a> Machine<'_, 'a> {

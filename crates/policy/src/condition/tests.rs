@@ -20,7 +20,7 @@ pub(super) fn said(source: &str, arguments: &Value) -> Tri {
         session: "s-1",
         lineage: Some(&lineage),
     };
-    condition.test(&scope, &Work::new())
+    condition.test(&scope, &WorkBudget::new())
 }
 
 pub(super) fn yes(source: &str, arguments: &Value) {

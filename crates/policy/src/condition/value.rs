@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Ordering};
 use serde_json::{Map, Value};
 
 use super::LIST_ELEMENTS;
-use crate::work::{Trouble, Work};
+use crate::work::{Trouble, WorkBudget};
 
 #[derive(Debug, Clone)]
 pub(super) enum Val<'a> {
@@ -51,7 +51,7 @@ impl Val<'_> {
         }
     }
 
-    pub(super) fn size(&self, work: &Work<'_>) -> Result<usize, Trouble> {
+    pub(super) fn size(&self, work: &WorkBudget<'_>) -> Result<usize, Trouble> {
         match self {
             Self::Text(text) => {
                 work.spend(text.len() / 8)?;
@@ -104,7 +104,7 @@ impl Val<'_> {
     }
 
     /// Whether two values are the same. Different types are an error; `null` may be compared with anything.
-    pub(super) fn equal(&self, other: &Self, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(super) fn equal(&self, other: &Self, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         work.spend(20)?;
         match (self, other) {
             (Self::Null, Self::Null) => Ok(true),
@@ -154,7 +154,7 @@ impl Val<'_> {
     }
 
     /// Whether the list has an element equal to this, or the map a key.
-    pub(super) fn within(&self, list: &Self, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(super) fn within(&self, list: &Self, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         match list {
             Self::Object(map) => Ok(map.contains_key(self.text()?)),
             Self::Array(_) | Self::List(_) => self.among(list.iter().map(Ok), work),
@@ -166,7 +166,7 @@ impl Val<'_> {
     pub(super) fn among(
         &self,
         list: impl Iterator<Item = Result<Self, Trouble>>,
-        work: &Work<'_>,
+        work: &WorkBudget<'_>,
     ) -> Result<bool, Trouble> {
         let (mut trouble, mut comparable, mut empty) = (None, false, true);
         for element in list {
@@ -183,7 +183,7 @@ impl Val<'_> {
 }
 
 /// As [`Val::equal`], over JSON as it lies there.
-fn same(left: &Value, right: &Value, work: &Work<'_>) -> Result<bool, Trouble> {
+fn same(left: &Value, right: &Value, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
     work.spend(8)?;
     match (left, right) {
         (Value::Null, other) | (other, Value::Null) => Ok(other.is_null()),
@@ -201,14 +201,18 @@ fn same(left: &Value, right: &Value, work: &Work<'_>) -> Result<bool, Trouble> {
     }
 }
 
-fn arrays(left: &[Value], right: &[Value], work: &Work<'_>) -> Result<bool, Trouble> {
+fn arrays(left: &[Value], right: &[Value], work: &WorkBudget<'_>) -> Result<bool, Trouble> {
     if left.len() != right.len() {
         return Ok(false);
     }
     all(left.iter().zip(right).map(|(left, right)| same(left, right, work)))
 }
 
-fn objects(left: &Map<String, Value>, right: &Map<String, Value>, work: &Work<'_>) -> Result<bool, Trouble> {
+fn objects(
+    left: &Map<String, Value>,
+    right: &Map<String, Value>,
+    work: &WorkBudget<'_>,
+) -> Result<bool, Trouble> {
     if left.len() != right.len() {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
 //! The host of an http or https URL, compared exactly; a URL that two programs could read differently is an error.
 
-use crate::work::{Trouble, Work};
+use crate::work::{Trouble, WorkBudget};
 
 /// Longest URL, in bytes.
 const LONGEST: usize = 8192;
@@ -30,7 +30,7 @@ impl Hosts {
         Ok(list)
     }
 
-    pub(crate) fn hold(&self, url: &str, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(crate) fn hold(&self, url: &str, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         work.spend(
             url.len()
                 .min(LONGEST)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn hold(url: &str) -> Result<bool, Trouble> {
-        hosts().hold(url, &Work::new())
+        hosts().hold(url, &WorkBudget::new())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     WORKSPACE,
-    work::{Trouble, Work},
+    work::{Trouble, WorkBudget},
 };
 
 /// Folders, each as its segments.
@@ -43,7 +43,7 @@ impl Roots {
         Ok(Self { folders, any_case, workspace })
     }
 
-    pub(crate) fn hold(&self, path: &str, work: &Work<'_>) -> Result<bool, Trouble> {
+    pub(crate) fn hold(&self, path: &str, work: &WorkBudget<'_>) -> Result<bool, Trouble> {
         work.spend(
             path.len().min(LONGEST).saturating_mul(4).saturating_add(self.folders.len().saturating_mul(20)),
         )?;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn under(root: &str, path: &str) -> Result<bool, Trouble> {
-        Roots::new([root].into_iter(), false).unwrap().hold(path, &Work::new())
+        Roots::new([root].into_iter(), false).unwrap().hold(path, &WorkBudget::new())
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
     #[test]
     fn where_it_restricts_upper_and_lower_case_are_one() {
         let etc = Roots::new(["/etc"].into_iter(), true).unwrap();
-        assert_eq!(etc.hold("/ETC/passwd", &Work::new()), Ok(true));
-        assert_eq!(etc.hold("/etcetera", &Work::new()), Ok(false));
+        assert_eq!(etc.hold("/ETC/passwd", &WorkBudget::new()), Ok(true));
+        assert_eq!(etc.hold("/etcetera", &WorkBudget::new()), Ok(false));
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
     fn a_path_may_have_4096_bytes() {
         let roots = Roots::new(["/a"].into_iter(), false).unwrap();
         let path = |length: usize| format!("/a/{}", "x".repeat(length - 3));
-        assert_eq!(roots.hold(&path(LONGEST), &Work::new()), Ok(true));
-        assert!(roots.hold(&path(LONGEST + 1), &Work::new()).is_err());
+        assert_eq!(roots.hold(&path(LONGEST), &WorkBudget::new()), Ok(true));
+        assert!(roots.hold(&path(LONGEST + 1), &WorkBudget::new()).is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::allow::OneOrMany;
 use super::loose::Token;
 use super::paths::{Glob, glob_matches};
 use super::programs::lower;
-use super::reach::{Command, Found};
+use super::reach::{Command, FoundCommands};
 
 /// Comparisons one question may cost. A text that needs more counts as mentioning everything.
 const MAX_STEPS: usize = 100_000;
@@ -133,7 +133,7 @@ impl Mentions {
     }
 
     /// Whether one of the patterns is mentioned.
-    pub(super) fn any(&self, found: &Found) -> bool {
+    pub(super) fn any(&self, found: &FoundCommands) -> bool {
         let mut question = Question { found, steps: MAX_STEPS, sinks: HashMap::new() };
         found.overflow
             || found.commands.iter().any(|command| self.one(command, &mut question).unwrap_or(true))
@@ -212,7 +212,7 @@ impl Mentions {
 
 /// What is worked out once while one question is answered, and how much more it may cost.
 struct Question<'a> {
-    found: &'a Found,
+    found: &'a FoundCommands,
     steps: usize,
     /// For a pattern: the commands it may feed.
     sinks: HashMap<usize, Vec<&'a Command>>,

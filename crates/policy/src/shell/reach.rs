@@ -26,7 +26,7 @@ const KEYWORDS: [&str; 22] = [
 
 /// Everything found in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundCommands {
     pub(super) commands: Vec<Command>,
     /// The text was too much to search: it may hold anything.
     pub(super) overflow: bool,
@@ -45,20 +45,20 @@ pub(super) struct Command {
 }
 
 struct Search {
-    found: Found,
+    found: FoundCommands,
     scripts: Vec<(String, usize)>,
     budget: Budget,
 }
 
 /// What a clean reading reaches: its own commands and what their arguments would run.
-pub(super) fn literal(strict: &Strict) -> Found {
+pub(super) fn literal(strict: &Strict) -> FoundCommands {
     let mut search = Search::new(MAX_SEARCHED);
     let result = search.literal(strict).and_then(|()| search.follow());
     search.finish(result)
 }
 
 /// What could be found in any text at all.
-pub(super) fn anything(text: &str) -> Found {
+pub(super) fn anything(text: &str) -> FoundCommands {
     let mut search = Search::new(text.len());
     if text.len() > MAX_SEARCHED {
         return search.finish(Err(TooMuch));
@@ -99,13 +99,13 @@ impl Search {
         // Each script is scanned twice and variables may grow the text: a fixed multiple keeps the work linear.
         let chars = length.saturating_mul(16).saturating_add(4_096).min(MAX_SCANNED);
         Self {
-            found: Found { commands: Vec::new(), overflow: false },
+            found: FoundCommands { commands: Vec::new(), overflow: false },
             scripts: Vec::new(),
             budget: Budget { chars, words: MAX_WORDS, statement: 0, pipes: 0 },
         }
     }
 
-    fn finish(mut self, result: Result<(), TooMuch>) -> Found {
+    fn finish(mut self, result: Result<(), TooMuch>) -> FoundCommands {
         self.found.overflow = result.is_err();
         self.found
     }
@@ -245,7 +245,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl FoundCommands {
     /// The commands of the text itself, for display.
     pub(super) fn parts(&self, most: usize) -> Vec<Simple> {
         self.primary()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_core::{AllOf, DecisionWord, Kind, Needs, Risk, Seat};
-use placet_policy::{Policy, Said, Trust};
+use placet_policy::{MatchResult, Policy, Trust};
 use serde_json::json;
 
 use crate::support::{ALLOW, DENY, HOLD, ask, of_kind, plan, policy, rules};
@@ -286,10 +286,10 @@ fn an_explanation_says_for_every_rule_which_matcher_spoke() {
     assert_eq!(
         said,
         [
-            ("other", Said::NotMatched, "tool"),
-            ("amount", Said::NotMatched, "argument `amount`"),
-            ("broken", Said::Error, "argument `to.iban`"),
-            ("yes", Said::Matched, "all")
+            ("other", MatchResult::NotMatched, "tool"),
+            ("amount", MatchResult::NotMatched, "argument `amount`"),
+            ("broken", MatchResult::Error, "argument `to.iban`"),
+            ("yes", MatchResult::Matched, "all")
         ]
     );
     assert_eq!(explanation.outcome.rule, "broken");

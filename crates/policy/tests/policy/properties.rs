@@ -294,12 +294,12 @@ proptest! {
         let rules: Vec<(usize, String)> = rules.into_iter().enumerate().collect();
         let policy = policy(&text(&rules));
         let explanation = call.explained(&policy);
-        let allows = explanation.rules.iter().any(|rule| rule.effect == Effect::Allow && rule.said == placet_policy::Said::Matched);
-        let restricts = explanation.rules.iter().any(|rule| rule.effect != Effect::Allow && rule.said != placet_policy::Said::NotMatched);
+        let allows = explanation.rules.iter().any(|rule| rule.effect == Effect::Allow && rule.said == placet_policy::MatchResult::Matched);
+        let restricts = explanation.rules.iter().any(|rule| rule.effect != Effect::Allow && rule.said != placet_policy::MatchResult::NotMatched);
         if explanation.outcome.effect == Effect::Allow {
             prop_assert!(allows && !restricts, "{:#?}", explanation);
         }
-        let denies = explanation.rules.iter().any(|rule| rule.effect == Effect::Deny && rule.said != placet_policy::Said::NotMatched);
+        let denies = explanation.rules.iter().any(|rule| rule.effect == Effect::Deny && rule.said != placet_policy::MatchResult::NotMatched);
         prop_assert_eq!(explanation.outcome.effect == Effect::Deny, denies);
         prop_assert_eq!(&explanation.outcome, &call.under(&policy), "an explanation explains what is said");
     }

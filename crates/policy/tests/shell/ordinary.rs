@@ -2,7 +2,7 @@
 
 use placet_policy::shell::analyse;
 
-use crate::support::{Said, preset};
+use crate::support::{ShellVerdict, preset};
 
 /// Lines that only look: a person would not want to be asked.
 const LOOKING: &[&str] = &[
@@ -263,10 +263,10 @@ fn the_share_of_ordinary_commands_that_still_asks_is_printed() {
 fn no_ordinary_line_is_called_critical_and_few_are_called_high() {
     let high: Vec<_> = LOOKING
         .iter()
-        .filter(|text| matches!(preset().says(text), Said::Hold(risk) if risk != "medium"))
+        .filter(|text| matches!(preset().says(text), ShellVerdict::Hold(risk) if risk != "medium"))
         .collect();
     assert!(high.is_empty(), "{high:#?}");
     for text in DOING {
-        assert_ne!(preset().says(text), Said::Hold("critical".to_owned()), "{text}");
+        assert_ne!(preset().says(text), ShellVerdict::Hold("critical".to_owned()), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use placet_policy::shell::analyse;
 
-use crate::support::{Said, patterns, preset};
+use crate::support::{ShellVerdict, patterns, preset};
 
 /// Searches that say which files they read, and patterns for names of source code in one folder.
 const PASSING: &[&str] = &[
@@ -206,8 +206,8 @@ fn a_line_with_a_pattern_stays_opaque_to_every_rule_but_one_that_takes_names() {
     for whole in [r#"["cat", "src/*.rs"]"#, r#"["cat", "src/a.rs"]"#] {
         assert!(!patterns(&format!("allow = [{{ exact = {whole} }}]")).allows(&line), "{whole}");
     }
-    assert_eq!(preset().says("rm -rf src/*.rs"), Said::Hold("high".to_owned()));
-    assert_eq!(preset().says("rm -rf /*.rs /"), Said::Hold("critical".to_owned()));
+    assert_eq!(preset().says("rm -rf src/*.rs"), ShellVerdict::Hold("high".to_owned()));
+    assert_eq!(preset().says("rm -rf /*.rs /"), ShellVerdict::Hold("critical".to_owned()));
 }
 
 /// What a secret holds, wherever it lies.

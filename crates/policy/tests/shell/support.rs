@@ -41,7 +41,7 @@ pub(crate) struct Preset {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum ShellVerdict {
     Allow,
     /// With which risk.
     Hold(String),
@@ -80,16 +80,16 @@ pub(crate) fn preset() -> &'static Preset {
 
 impl Preset {
     /// What the whole preset says of a command in the workspace.
-    pub(crate) fn says(&self, text: &str) -> Said {
+    pub(crate) fn says(&self, text: &str) -> ShellVerdict {
         let outcome = ask(&self.whole, "Bash", &json!({ "command": text }));
         match outcome.effect {
-            Effect::Allow => Said::Allow,
-            _ => Said::Hold(outcome.risk.to_string()),
+            Effect::Allow => ShellVerdict::Allow,
+            _ => ShellVerdict::Hold(outcome.risk.to_string()),
         }
     }
 
     pub(crate) fn allows(&self, text: &str) -> bool {
-        self.says(text) == Said::Allow
+        self.says(text) == ShellVerdict::Allow
     }
 
     /// Whether the allow patterns alone let it pass, whatever a hold rule says.

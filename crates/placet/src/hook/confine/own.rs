@@ -53,22 +53,22 @@ fn above(call: &Call) -> impl Iterator<Item = PathBuf> {
 }
 
 /// A file that may hold rules.
-enum Found {
+enum RuleFile {
     Nothing,
     Text(String),
     Unreadable,
 }
 
-fn small(file: &Path) -> Found {
+fn small(file: &Path) -> RuleFile {
     match fs::metadata(file) {
         // A link to nothing is not known.
-        Err(_) if file.symlink_metadata().is_ok() => Found::Unreadable,
+        Err(_) if file.symlink_metadata().is_ok() => RuleFile::Unreadable,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Found::Nothing
+            RuleFile::Nothing
         }
-        Err(_) => Found::Unreadable,
-        Ok(data) if data.len() > LARGEST => Found::Unreadable,
-        Ok(_) => fs::read_to_string(file).map_or(Found::Unreadable, Found::Text),
+        Err(_) => RuleFile::Unreadable,
+        Ok(data) if data.len() > LARGEST => RuleFile::Unreadable,
+        Ok(_) => fs::read_to_string(file).map_or(RuleFile::Unreadable, RuleFile::Text),
     }
 }
 

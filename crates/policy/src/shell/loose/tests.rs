@@ -48,7 +48,7 @@ fn all(list: &[Raw]) -> Vec<String> {
 }
 
 /// A text, the commands that are found in it, and its comments.
-type Found = (&'static str, &'static [&'static str], &'static [&'static str]);
+type LineCase = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 fn owned(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
@@ -56,7 +56,7 @@ fn owned(list: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_scan_that_understands_quotes_finds_these_commands() {
-    let table: &[Found] = &[
+    let table: &[LineCase] = &[
         (
             "a b; c && d || e | f |& g & h\ni",
             &[

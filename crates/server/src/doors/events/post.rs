@@ -8,7 +8,7 @@ use axum::{
 use data_encoding::HEXLOWER;
 use http::Request;
 use placet_core::Actor;
-use placet_gate::{StoredEvent, Told};
+use placet_gate::{AcceptedEvent, StoredEvent};
 use sha2::{Digest as _, Sha256};
 
 use super::{Fault, body, hitl, read, shape::Event};
@@ -56,7 +56,7 @@ pub(super) async fn post(
 }
 
 /// The event that was stored before with the same key, as it stands now.
-async fn replayed(state: &State, actor: &Actor, told: &Told) -> Result<Response, Fault> {
+async fn replayed(state: &State, actor: &Actor, told: &AcceptedEvent) -> Result<Response, Fault> {
     let seen = state.gate.event(actor, told.id).await.map_err(|error| Fault::gate(state, error))?;
     Ok(read::json(read::text(state, &seen.event, seen.request.as_deref())))
 }
