@@ -307,7 +307,7 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         (None, Some(proposal)) => proposal.word,
         (None, None) => DecisionWord::Approve,
     };
-    let state = if word == DecisionWord::Respond { State::Answered } else { State::Approved };
+    let state = word.state();
     let claim_by = (state == State::Approved && request.permit).then(|| cx.now.plus(request.claim_window));
     let by = approvers.iter().map(|name| (*name).to_owned()).collect();
     Event::Decided { vote, proposal, decision: word, by, digest, state, claim_by }
@@ -323,7 +323,7 @@ fn approvers<'a>(
     directory: &Directory,
 ) -> BTreeSet<&'a str> {
     votes
-        .filter(|vote| vote.vote != DecisionWord::Deny && vote.digest == digest)
+        .filter(|vote| vote.vote.is_yes() && vote.digest == digest)
         .filter(|vote| proved(needs, vote.auth) && directory.stands(vote))
         .map(|vote| vote.by.as_str())
         .filter(|name| behind.counts(needs, name, directory))

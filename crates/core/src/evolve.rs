@@ -63,7 +63,7 @@ pub fn evolve(
             let approved = request
                 .proposal
                 .take()
-                .filter(|proposal| *decision != DecisionWord::Deny && proposal.digest == *digest);
+                .filter(|proposal| decision.is_yes() && proposal.digest == *digest);
             request.decision = Some(Decision {
                 word: *decision,
                 by: by.clone(),
@@ -171,12 +171,13 @@ fn begins(created: &Created) -> bool {
 
 /// Whether this decision on a request of this kind leads to this state.
 fn leads(kind: Kind, decision: DecisionWord, state: State) -> bool {
-    match decision {
-        DecisionWord::Deny => state == State::Denied,
-        DecisionWord::Respond => state == State::Answered && matches!(kind, Kind::Action | Kind::Input),
-        DecisionWord::Approve => state == State::Approved && kind != Kind::Input,
-        DecisionWord::Edit => state == State::Approved && matches!(kind, Kind::Action | Kind::Plan),
-    }
+    let fits = match decision {
+        DecisionWord::Deny => true,
+        DecisionWord::Respond => matches!(kind, Kind::Action | Kind::Input),
+        DecisionWord::Approve => kind != Kind::Input,
+        DecisionWord::Edit => matches!(kind, Kind::Action | Kind::Plan),
+    };
+    fits && state == decision.state()
 }
 
 fn create(id: RequestId, seq: u64, at: Time, created: &Created, written: &EventPayload) -> Request {

@@ -205,6 +205,27 @@ words!(
     }
 );
 
+impl DecisionWord {
+    /// Whether a vote with this word is a yes. Every word is listed, so that a new word is not a yes by accident.
+    #[must_use]
+    pub const fn is_yes(self) -> bool {
+        match self {
+            Self::Approve | Self::Edit | Self::Respond => true,
+            Self::Deny => false,
+        }
+    }
+
+    /// The state of a request that was decided with this word.
+    #[must_use]
+    pub const fn state(self) -> State {
+        match self {
+            Self::Approve | Self::Edit => State::Approved,
+            Self::Respond => State::Answered,
+            Self::Deny => State::Denied,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -102,7 +102,7 @@ fn replaced(body: &Body, proposal: &ProposalContent) -> Body {
             Body::Action(Action { arguments: arguments.clone(), ..action.clone() })
         }
         (Body::Plan(plan), _, Some(steps)) => {
-            let decided = steps.iter().filter(|step| step.decision != DecisionWord::Deny);
+            let decided = steps.iter().filter(|step| step.decision.is_yes());
             let steps = decided.filter_map(|decided| {
                 let step = plan.steps.iter().find(|step| step.id == decided.id)?;
                 let arguments = decided.arguments.clone().or_else(|| step.arguments.clone());

@@ -76,7 +76,7 @@ fn steps<'a>(
         None => plan.steps.iter().map(|step| (step, step.arguments.as_ref())).collect(),
         Some(decided) => decided
             .iter()
-            .filter(|decided| decided.decision != DecisionWord::Deny)
+            .filter(|decided| decided.decision.is_yes())
             .filter_map(|decided| {
                 let step = plan.steps.iter().find(|step| step.id == decided.id)?;
                 Some((step, decided.arguments.as_ref().or(step.arguments.as_ref())))
