@@ -60,10 +60,8 @@ pub fn evolve(
         Event::Voted { vote, proposal } => cast(&mut request, vote, proposal.as_ref(), at, written),
         Event::Decided { vote, proposal, decision, by, digest, state, claim_by } => {
             cast(&mut request, vote, proposal.as_ref(), at, written);
-            let approved = request
-                .proposal
-                .take()
-                .filter(|proposal| decision.is_yes() && proposal.digest == *digest);
+            let approved =
+                request.proposal.take().filter(|proposal| decision.is_yes() && proposal.digest == *digest);
             request.decision = Some(Decision {
                 word: *decision,
                 by: by.clone(),

@@ -247,8 +247,8 @@ fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
     // Content that was erased can only be denied, and a page without scripts shows no code.
     let can = sight.display.is_some() && request.needs.step_up.is_none();
     let offers = |word| can && request.allowed.contains(&word) && viewer.refused_yes(request, word).is_none();
-    let offered = request.allowed.iter().filter(|word| **word != DecisionWord::Deny);
-    let refused = offered.filter_map(|word| viewer.refused_yes(request, *word)).next();
+    let mut offered = request.allowed.iter().filter(|word| **word != DecisionWord::Deny);
+    let refused = offered.find_map(|word| viewer.refused_yes(request, *word));
     html! {
         h2 { "Your decision" }
         section {

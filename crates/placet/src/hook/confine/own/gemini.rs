@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use placet_hooks::Call;
 use serde_json::Value;
 
-use super::{Found, above, folder, listed, small};
+use super::{RuleFile, above, folder, listed, small};
 
 /// Words of the command line that bring rules along.
 const BRING_RULES: [&str; 5] =
@@ -48,9 +48,9 @@ pub(super) fn may_restrict(call: &Call, line: &[String]) -> bool {
 /// Whether these settings refuse tools or ask about them, or cannot be read.
 fn restricts(file: &Path) -> bool {
     let text = match small(file) {
-        Found::Nothing => return false,
-        Found::Text(text) => text,
-        Found::Unreadable => return true,
+        RuleFile::Nothing => return false,
+        RuleFile::Text(text) => text,
+        RuleFile::Unreadable => return true,
     };
     let Ok(settings) = serde_json::from_str::<Value>(&text) else { return true };
     let there = |name: &&str| settings.pointer(name).is_some_and(|value| !is_empty(value));
@@ -76,9 +76,9 @@ fn is_empty(value: &Value) -> bool {
 fn policies(folder: &Path) -> bool {
     let Ok(files) = listed(folder) else { return true };
     files.iter().any(|file| match small(file) {
-        Found::Nothing => false,
-        Found::Text(text) => DECISIONS.iter().any(|word| text.contains(word)),
-        Found::Unreadable => true,
+        RuleFile::Nothing => false,
+        RuleFile::Text(text) => DECISIONS.iter().any(|word| text.contains(word)),
+        RuleFile::Unreadable => true,
     })
 }
 
@@ -87,9 +87,9 @@ fn extensions(folder: &Path) -> bool {
     let Ok(all) = listed(folder) else { return true };
     all.iter().filter(|extension| extension.is_dir()).any(|extension| {
         let manifest = match small(&extension.join("gemini-extension.json")) {
-            Found::Nothing => false,
-            Found::Text(text) => text.contains("excludeTools"),
-            Found::Unreadable => true,
+            RuleFile::Nothing => false,
+            RuleFile::Text(text) => text.contains("excludeTools"),
+            RuleFile::Unreadable => true,
         };
         manifest || policies(&extension.join("policies"))
     })

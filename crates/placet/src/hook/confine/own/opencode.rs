@@ -8,7 +8,7 @@ use std::{
 use placet_hooks::Call;
 use serde_json::Value;
 
-use super::{Found, above, folder, listed, small};
+use super::{RuleFile, above, folder, listed, small};
 
 /// What brings rules along that are in no file that is known here.
 const BRING_RULES: [&str; 4] =
@@ -40,9 +40,9 @@ pub(super) fn may_restrict(call: &Call) -> bool {
 /// count: the plugin took it back, or this would not be asked.
 fn restricts(file: &Path) -> bool {
     match small(file) {
-        Found::Nothing => false,
-        Found::Text(text) => holds_rules(&text),
-        Found::Unreadable => true,
+        RuleFile::Nothing => false,
+        RuleFile::Text(text) => holds_rules(&text),
+        RuleFile::Unreadable => true,
     }
 }
 
@@ -74,10 +74,10 @@ fn decides(rules: &Value) -> bool {
 fn agents(folder: &Path) -> bool {
     let Ok(files) = listed(folder) else { return true };
     files.iter().any(|file| match small(file) {
-        Found::Nothing => false,
-        Found::Text(text) => text.contains("permission"),
+        RuleFile::Nothing => false,
+        RuleFile::Text(text) => text.contains("permission"),
         // Agents may lie in folders.
-        Found::Unreadable => true,
+        RuleFile::Unreadable => true,
     })
 }
 
