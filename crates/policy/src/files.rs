@@ -266,11 +266,6 @@ const SOURCE: &[&str] = &[
     "md", "mdx", "rst", "adoc", "tex",
 ];
 
-/// Whether a name that ends so is that of source code or prose.
-pub(crate) fn is_source(end: &str) -> bool {
-    SOURCE.contains(&end)
-}
-
 impl Entry {
     fn fits(&self, at: usize, part: &Part<'_>) -> bool {
         self.segments.get(at).is_some_and(|segment| segment.fits(part))
@@ -289,7 +284,7 @@ impl Entry {
             return false;
         };
         let above = path.len().checked_sub(self.segments.len()).and_then(|start| path.get(start..));
-        let source = end.text.rsplit_once('.').is_some_and(|(_, end)| is_source(end));
+        let source = end.text.rsplit_once('.').is_some_and(|(_, end)| SOURCE.contains(&end));
         !(source && last.text.ends_with('*'))
             && self.from != From::Root
             && pattern.overlaps(&last.pattern)

@@ -268,11 +268,6 @@ pub(crate) const SHELL_ALLOW: &[Key] = &[
     ),
     ("max_operands", "number", "The largest number of them."),
     ("text", "boolean", "Every word is text, whatever it looks like, as for `echo`. Default `false`."),
-    (
-        "names",
-        "boolean",
-        "Operands may be patterns for names of source code in one plain folder, such as `src/*.rs`. Default `false`.",
-    ),
     ("switch", "name", "The entry counts only where the policy has this name in `switches`."),
 ];
 

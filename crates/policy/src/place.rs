@@ -42,8 +42,6 @@ pub struct Named {
     pub texts: BTreeSet<String>,
     /// Those among them that must not be folders: the program would open what lies in one, links included.
     pub files: BTreeSet<String>,
-    /// Those among them that the shell replaces by names of files, such as `src/*.rs`. These must be plain files, and at least one.
-    pub patterns: BTreeSet<String>,
     /// The programs that a command runs. Git obeys the configuration of the folder it is in.
     pub programs: BTreeSet<String>,
 }
@@ -248,10 +246,7 @@ impl Named {
     }
 
     fn command(&mut self, analysis: &Analysis) -> Result<(), Trouble> {
-        let (commands, wild) = analysis.commands_with_names().map_err(|_| UNREADABLE)?;
-        let words = wild.iter().filter_map(|(command, word)| commands.get(*command)?.argv.get(*word));
-        self.patterns.extend(words.cloned());
-        self.texts.extend(self.patterns.iter().cloned());
+        let commands = analysis.commands().map_err(|_| UNREADABLE)?;
         let moved = shell::moved(commands).map_err(|_| UNREADABLE)?;
         if let Some(folder) = moved.folder {
             // Two of them could mean two folders.

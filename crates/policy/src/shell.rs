@@ -28,7 +28,7 @@ pub(crate) use folder::{WORDS_ONLY, moved, without_folder};
 pub(crate) use lexer::is_invisible;
 pub(crate) use mention::climbed;
 pub(crate) use paths::Glob;
-pub use paths::{PathRule, glob_matches};
+pub use paths::PathRule;
 pub use patterns::Patterns;
 pub(crate) use programs::{lower, may_run};
 pub(crate) use search::patterns_at;
@@ -42,8 +42,6 @@ pub const MAX_COMMANDS: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Analysis {
     strict: Result<lexer::Strict, Opaque>,
-    /// The same text, where it is opaque only because words of it stand for names of files.
-    with_names: Option<lexer::Strict>,
     /// What an opaque line says.
     text: String,
     /// Everything that can be found in it. Only rules that look everywhere need it, so it is made when one asks.
@@ -130,15 +128,7 @@ pub struct Decomposition {
 
 /// Reads a command line. Never fails and never takes long: what cannot be read is opaque.
 pub fn analyse(text: &str) -> Analysis {
-    let strict = lexer::strict(text);
-    let patterns = strict.as_ref().is_err_and(|opaque| opaque.reason == lexer::PATTERN);
-    let with_names = patterns.then(|| lexer::with_names(text).ok()).flatten();
-    // The folder that these run in must be known.
-    let with_names = with_names.filter(|read| {
-        let mut programs = read.wild.iter().filter_map(|(at, _)| read.commands.get(*at)?.argv.first());
-        programs.all(|program| program != "cd" && program != "git")
-    });
-    Analysis::new(strict, with_names, || text.to_owned())
+    Analysis::new(lexer::strict(text), || text.to_owned())
 }
 
 /// Reads a command that comes as a list of words, as some tools send it. `["bash", "-lc", script]` is its script.
@@ -159,10 +149,10 @@ pub fn analyse_argv<S: AsRef<str>>(argv: &[S]) -> Analysis {
         Some(_) => {
             let argv = words.iter().map(|word| (*word).to_owned()).collect();
             let commands = vec![Simple { operator: None, argv, redirects: Vec::new() }];
-            Ok(lexer::Strict { commands, comments: Vec::new(), wild: Vec::new() })
+            Ok(lexer::Strict { commands, comments: Vec::new() })
         }
     };
-    Analysis::new(strict, None, || words.join(" "))
+    Analysis::new(strict, || words.join(" "))
 }
 
 impl Redirect {
@@ -173,13 +163,9 @@ impl Redirect {
 }
 
 impl Analysis {
-    fn new(
-        strict: Result<lexer::Strict, Opaque>,
-        with_names: Option<lexer::Strict>,
-        text: impl FnOnce() -> String,
-    ) -> Self {
+    fn new(strict: Result<lexer::Strict, Opaque>, text: impl FnOnce() -> String) -> Self {
         let text = if strict.is_err() { text() } else { String::new() };
-        Self { strict, with_names, text, found: OnceCell::new() }
+        Self { strict, text, found: OnceCell::new() }
     }
 
     fn found(&self) -> &reach::FoundCommands {
@@ -203,15 +189,6 @@ impl Analysis {
     /// The strict view: a flat list of literal commands, or why it is none.
     pub fn commands(&self) -> Result<&[Simple], &Opaque> {
         self.strict.as_ref().map(|strict| strict.commands.as_slice())
-    }
-
-    /// The commands, some of whose words may stand for names of files. Only for readers that look at the numbers of those words:
-    /// to all others such a line is opaque.
-    pub(crate) fn commands_with_names(&self) -> Result<(&[Simple], &[(usize, usize)]), &Opaque> {
-        match (&self.strict, &self.with_names) {
-            (Ok(strict), _) | (Err(_), Some(strict)) => Ok((&strict.commands, &strict.wild)),
-            (Err(opaque), None) => Err(opaque),
-        }
     }
 
     /// The same reason for people, with the place in the text where it shows.

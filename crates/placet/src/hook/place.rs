@@ -3,13 +3,12 @@
 //! Only a program on the agent's own machine can find this out. The result can satisfy `under = "@workspace"`.
 
 use std::{
-    ffi::OsStr,
     io::ErrorKind,
     path::{Component, Path, PathBuf},
 };
 
 use placet_hooks::Call;
-use placet_policy::{named, shell::glob_matches};
+use placet_policy::named;
 use serde_json::{Map, Value, json};
 
 use super::git;
@@ -18,8 +17,6 @@ use super::git;
 const LONGEST: usize = 4096;
 /// Most bytes of all paths of a call together. With more of them the call could not be judged.
 const MOST: usize = 32 * 1024;
-/// Most entries of a folder that a pattern for names is compared with.
-const MOST_ENTRIES: usize = 10_000;
 
 /// The call with its folder and its paths resolved.
 pub(super) fn placed(call: &Call) -> Call {
@@ -80,8 +77,7 @@ pub(crate) fn context(
         let read_otherwise = !command && (text.trim() != text || is_address(text));
         let path = resolved(text, &folder)
             .filter(|_| !read_otherwise)
-            .filter(|path| !(named.files.contains(text) && path.is_dir()))
-            .filter(|path| !named.patterns.contains(text) || stands_for_files(path));
+            .filter(|path| !(named.files.contains(text) && path.is_dir()));
         let path = path.and_then(|path| path.into_os_string().into_string().ok());
         size += text.len() + path.as_ref().map_or(0, String::len);
         if let Some(path) = path {
@@ -105,35 +101,6 @@ pub(crate) fn context(
         context.insert("git".to_owned(), json!(git));
     }
     context
-}
-
-/// Whether the shell puts nothing but plain files in the place of a pattern, and at least one: a link may lead anywhere, a folder holds
-/// more, and without a file some shells leave the pattern out. The pattern is the last part of the path. In upper or lower case, hidden or
-/// not: shells can be told to count either.
-fn stands_for_files(path: &Path) -> bool {
-    let (Some(folder), Some(pattern)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
-        return false;
-    };
-    let Ok(entries) = folder.read_dir() else { return false };
-    let (pattern, mut plain) = (pattern.to_lowercase(), false);
-    for (at, entry) in entries.enumerate() {
-        let Ok(entry) = entry else { return false };
-        if at >= MOST_ENTRIES {
-            return false;
-        }
-        if glob_matches(&pattern, &entry.file_name().to_string_lossy().to_lowercase()) {
-            if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                return false;
-            }
-            // By its very name: to most shells another case is another name, and a hidden one does not count.
-            plain |= path.file_name().is_some_and(|pattern| {
-                let name = entry.file_name();
-                !name.to_string_lossy().starts_with('.')
-                    && glob_matches(&pattern.to_string_lossy(), &name.to_string_lossy())
-            });
-        }
-    }
-    plain
 }
 
 /// Whether a text begins like a URL, such as `file:`.
@@ -259,41 +226,6 @@ mod tests {
         assert_eq!(path("/dev/fd/../cwd/x"), None);
         assert_eq!(path("/proc/self/cwd/x"), None);
         assert_eq!(path(""), Some(json!(app)));
-    }
-
-    #[test]
-    fn a_pattern_for_names_is_resolved_only_where_plain_files_fit_it() {
-        let home = tempfile::tempdir().unwrap();
-        let top = std::fs::canonicalize(home.path()).unwrap();
-        for folder in [
-            "app/src",
-            "app/linked",
-            "app/hidden",
-            "app/upper",
-            "app/other",
-            "app/folders",
-            "app/folders/x.rs",
-        ] {
-            std::fs::create_dir_all(top.join(folder)).unwrap();
-            std::fs::write(top.join(folder).join("a.rs"), "").unwrap();
-        }
-        for link in ["linked/b.rs", "hidden/.b.rs", "upper/B.RS", "other/b.go"] {
-            symlink("/etc/passwd", top.join("app").join(link)).unwrap();
-        }
-        symlink(top.join("app/src"), top.join("app/alias")).unwrap();
-        let path = |text: &str| {
-            let said = said(&top.join("app"), "Bash", &json!({"command": format!("cat {text}")}));
-            said["paths"].get(text).cloned()
-        };
-        assert_eq!(path("src/*.rs"), Some(json!(top.join("app/src/*.rs"))));
-        assert_eq!(path("alias/*.rs"), Some(json!(top.join("app/src/*.rs"))));
-        assert_eq!(path("other/*.rs"), Some(json!(top.join("app/other/*.rs"))));
-        for linked in ["linked/*.rs", "linked/b*.rs", "hidden/*.rs", "upper/*.rs", "other/*.go"] {
-            assert_eq!(path(linked), None, "{linked}");
-        }
-        for other in ["none/*.rs", "folders/*.rs", "src/b*.rs", "src/A*.rs", "src/*.go"] {
-            assert_eq!(path(other), None, "{other}");
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::paths::PathRule;
-use super::{gh, jq, programs, search};
+use super::{gh, jq, programs};
 
 /// A pattern of an allow rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,6 @@ pub(super) struct Shape {
     numeric: bool,
     /// All its words are text, whatever they look like: `echo`.
     text: bool,
-    /// Operands may be patterns such as `src/*.rs`, which the shell replaces by names of files.
-    names: bool,
 }
 
 #[derive(Deserialize)]
@@ -57,8 +55,6 @@ pub(super) struct RawAllow {
     max_operands: Option<usize>,
     #[serde(default)]
     text: bool,
-    #[serde(default)]
-    names: bool,
     /// The entry counts only where the policy turns this on.
     pub(super) switch: Option<String>,
 }
@@ -120,7 +116,6 @@ impl TryFrom<RawAllow> for Allow {
                 || raw.operands.is_some()
                 || raw.max_operands.is_some()
                 || raw.text
-                || raw.names
             {
                 return Err("`exact` is the whole argument list; leave the other keys out".to_owned());
             }
@@ -143,9 +138,6 @@ impl TryFrom<RawAllow> for Allow {
         }
         if raw.text && (listed || raw.attached || raw.operands.is_some() || raw.max_operands.is_some()) {
             return Err("`text` means that every word is text; leave flags and operands out".to_owned());
-        }
-        if raw.names && (raw.text || raw.max_operands.is_some() || raw.operands != Some(PathRule::Any)) {
-            return Err("`names` lets the shell add operands: it needs `operands = \"any\"`, and no `max_operands` or `text`".to_owned());
         }
         let flags = [&raw.flags, &raw.values, &raw.optional];
         for program in &programs {
@@ -170,7 +162,6 @@ impl TryFrom<RawAllow> for Allow {
             subcommand,
             combines,
             text: raw.text,
-            names: raw.names,
         }))
     }
 }
@@ -232,14 +223,9 @@ fn check_flags(flags: &[String], values: &[String], optional: &[String]) -> Resu
 }
 
 impl Allow {
-    /// What keeps this from being exactly such a command, with nothing left over. `wild`: the places of words that the shell replaces
-    /// by names of files.
-    pub(super) fn miss<'a>(&self, argv: &'a [String], wild: &[usize]) -> Option<Miss<'a>> {
-        let pattern = || wild.first().and_then(|at| argv.get(*at)).map_or("", String::as_str);
+    /// What keeps this from being exactly such a command, with nothing left over.
+    pub(super) fn miss<'a>(&self, argv: &'a [String]) -> Option<Miss<'a>> {
         match self {
-            Self::Exact(words) if words.as_slice() == argv && !wild.is_empty() => {
-                Some(Miss::Names(pattern()))
-            }
             Self::Exact(words) if words.as_slice() == argv => None,
             Self::Exact(words) => {
                 let same = argv.first().is_some_and(|program| words.first() == Some(program));
@@ -249,10 +235,7 @@ impl Allow {
                     Miss::Program
                 })
             }
-            Self::Shape(shape) => shape.miss(argv, wild).err().or_else(|| {
-                let refused = !wild.is_empty() && !shape.names;
-                refused.then(|| Miss::Names(pattern()))
-            }),
+            Self::Shape(shape) => shape.miss(argv).err(),
         }
     }
 }
@@ -270,16 +253,12 @@ pub(super) enum Miss<'a> {
     Script,
     /// A filter that may read more than its input.
     Filter,
-    /// A search of folders that does not say which files it reads.
-    Search,
     /// A word that is not accepted beside the flags.
     Operand(&'a str),
     /// A flag that is not listed, or one that lacks its value.
     Flag(&'a str),
     /// A word that makes the program run or overwrite something.
     Runs(&'a str),
-    /// A pattern for names of files.
-    Names(&'a str),
 }
 
 impl Miss<'_> {
@@ -301,21 +280,15 @@ impl Miss<'_> {
             Self::TooMany => format!("`{program}` has more operands than the list says"),
             Self::Script => format!("`{program}` may only print lines by their number"),
             Self::Filter => format!("`{program}`: this filter may read variables or other files"),
-            Self::Search => {
-                format!("`{program} -r` reads every file below a folder; `--include=*.rs` says which ones")
-            }
             Self::Operand(word) => format!("`{program}`: operand `{}` is not in the list", shown(word)),
             Self::Flag(word) => format!("`{program}`: flag `{}` is not in the list", shown(word)),
-            Self::Names(word) => {
-                format!("`{program}`: only the shell knows which files `{}` stands for", shown(word))
-            }
             Self::Runs(word) => format!("`{program}`: `{}` can run or overwrite something", shown(word)),
         }
     }
 }
 
 impl Shape {
-    fn miss<'a>(&self, argv: &'a [String], wild: &[usize]) -> Result<(), Miss<'a>> {
+    fn miss<'a>(&self, argv: &'a [String]) -> Result<(), Miss<'a>> {
         let Some((program, rest)) = argv.split_first() else { return Err(Miss::Program) };
         if !self.programs.contains(program) || programs::runs_others(program) {
             return Err(Miss::Program);
@@ -324,9 +297,6 @@ impl Shape {
         let rest = rest.strip_prefix(self.subcommand.as_slice()).ok_or(Miss::Subcommand(first))?;
         if program == "sed" && !programs::is_printing_sed(rest) {
             return Err(Miss::Script);
-        }
-        if search::is_grep(program) && !search::shows_no_secret(argv, wild) {
-            return Err(Miss::Search);
         }
         if program == "jq" && !jq::only_reads_input(rest) {
             return Err(Miss::Filter);
@@ -342,9 +312,8 @@ impl Shape {
         }
         let mut operands = 0_usize;
         let mut only_operands = false;
-        let before = argv.len().saturating_sub(rest.len());
-        let mut words = (before..).zip(rest);
-        while let Some((_, word)) = words.next() {
+        let mut words = rest.iter();
+        while let Some(word) = words.next() {
             // Also where it is the value of a flag that may have any.
             if runs(word) && !self.flags.contains(word) {
                 return Err(Miss::Runs(word));
@@ -357,9 +326,7 @@ impl Shape {
                     Fit::Alone => {}
                     // A value that looks like a flag may be one to the program.
                     Fit::TakesNext
-                        if words.next().is_some_and(|(at, value)| {
-                            !value.starts_with('-') && !runs(value) && !wild.contains(&at)
-                        }) => {}
+                        if words.next().is_some_and(|value| !value.starts_with('-') && !runs(value)) => {}
                     Fit::TakesNext | Fit::No => return Err(Miss::Flag(word)),
                 }
             } else {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Operator, Simple, search};
+use super::{Operator, Simple};
 
 /// Programs that open no file which their words name.
 pub(crate) const WORDS_ONLY: &[&str] = &[
@@ -94,8 +94,7 @@ fn names_nothing(command: &Simple) -> bool {
     program != "git"
         && command.redirects.iter().all(super::Redirect::is_free)
         && (WORDS_ONLY.contains(&program.as_str())
-            || (FILTERS.contains(&program.as_str()) && words.iter().all(|word| word.starts_with('-')))
-            || search::reads_input(&command.argv))
+            || (FILTERS.contains(&program.as_str()) && words.iter().all(|word| word.starts_with('-'))))
 }
 
 /// Programs that read their input where no file is named.

@@ -4,7 +4,6 @@
 //! from the text alone, the text is opaque. That is why there is no recursion here, nothing to balance and nothing to expand.
 
 mod document;
-mod names;
 mod printed;
 
 use std::iter::Peekable;
@@ -17,8 +16,6 @@ use super::{MAX_COMMANDS, MAX_LENGTH, Mode, Opaque, Operator, Redirect, Simple};
 pub(super) const TOO_LONG: &str = "the text is longer than 10,000 bytes";
 const BROKEN: &str = "a line break in quotes after a here-document was announced";
 pub(super) const CONTROL: &str = "there is a control character";
-/// The reason that a second reading, in which words may stand for names of files, can do without.
-pub(super) const PATTERN: &str = "the word is not literal: a pattern for file names";
 
 /// Words that begin a compound command or change how the next one is run, when unquoted and in first place.
 const RESERVED: [&str; 26] = [
@@ -59,8 +56,6 @@ const REREADERS: [&str; 10] =
 pub(super) struct Strict {
     pub(super) commands: Vec<Simple>,
     pub(super) comments: Vec<String>,
-    /// Words that the shell replaces by names of files: the number of the command and that of the word. A literal reading has none.
-    pub(super) wild: Vec<(usize, usize)>,
 }
 
 enum Token {
@@ -85,16 +80,12 @@ struct Word {
     quoted: bool,
     /// Whether an unquoted `=` is part of it.
     equals: bool,
-    /// Whether it stands for names of files.
-    wild: bool,
 }
 
 struct Lexer<'a> {
     text: &'a str,
     /// Whether a message that `cat` prints may stand here.
     messages: bool,
-    /// Whether words may stand for names of files.
-    names: bool,
     chars: Peekable<CharIndices<'a>>,
     comments: Vec<&'a str>,
     /// Here-documents whose text begins after the next line break.
@@ -109,20 +100,10 @@ struct Reader {
     argv: Vec<String>,
     redirects: Vec<Redirect>,
     operator: Option<Operator>,
-    wild: Vec<(usize, usize)>,
 }
 
 /// Reads the text as a flat list of literal commands.
 pub(super) fn strict(text: &str) -> Result<Strict, Opaque> {
-    read(text, false)
-}
-
-/// Reads the text as a flat list of commands, in which words such as `src/*.rs` may stand for names of files.
-pub(super) fn with_names(text: &str) -> Result<Strict, Opaque> {
-    read(text, true)
-}
-
-fn read(text: &str, names: bool) -> Result<Strict, Opaque> {
     if text.len() > MAX_LENGTH {
         return Err(Opaque { reason: TOO_LONG, at: text.floor_char_boundary(MAX_LENGTH) });
     }
@@ -132,7 +113,6 @@ fn read(text: &str, names: bool) -> Result<Strict, Opaque> {
     let mut lexer = Lexer {
         text,
         messages: false,
-        names,
         chars: text.char_indices().peekable(),
         comments: Vec::new(),
         awaited: Vec::new(),
@@ -148,12 +128,9 @@ fn read(text: &str, names: bool) -> Result<Strict, Opaque> {
             Some(Token::Open { fd, mode }) => {
                 reader.needs_command(at, "the redirection stands before a command")?;
                 let at = lexer.position();
-                let Some(Token::Word(Word { text: target, wild, .. })) = lexer.token()? else {
+                let Some(Token::Word(Word { text: target, .. })) = lexer.token()? else {
                     return Err(Opaque { reason: "the redirection has no target", at });
                 };
-                if wild {
-                    return Err(Opaque { reason: PATTERN, at });
-                }
                 if target.is_empty() {
                     return Err(Opaque { reason: "the redirection has no target", at });
                 }
@@ -193,7 +170,6 @@ fn read(text: &str, names: bool) -> Result<Strict, Opaque> {
                 return Ok(Strict {
                     commands: reader.done,
                     comments: lexer.comments.into_iter().map(str::to_owned).collect(),
-                    wild: reader.wild,
                 });
             }
         }
@@ -203,9 +179,7 @@ fn read(text: &str, names: bool) -> Result<Strict, Opaque> {
 impl Reader {
     fn word(&mut self, word: Word, at: usize) -> Result<(), Opaque> {
         if self.argv.is_empty() {
-            let reason = if word.wild {
-                Some(PATTERN)
-            } else if word.text.is_empty() {
+            let reason = if word.text.is_empty() {
                 Some("the command has an empty name")
             } else if word.text.starts_with(['-', '%']) {
                 Some("the command begins with a sign that shells and jobs use")
@@ -221,9 +195,6 @@ impl Reader {
             if let Some(reason) = reason {
                 return Err(Opaque { reason, at });
             }
-        }
-        if word.wild {
-            self.wild.push((self.done.len(), self.argv.len()));
         }
         self.argv.push(word.text);
         Ok(())
@@ -378,24 +349,13 @@ impl Lexer<'_> {
                 }
             }
         }
-        if word.wild && !names::is_of_source(&word.text) {
-            return Err(Opaque { reason: PATTERN, at: self.position() });
-        }
         Ok(Token::Word(word))
     }
 
     /// One unquoted character, or one quoted string.
     fn piece(&mut self, word: &mut Word, c: char, at: usize) -> Result<(), Opaque> {
         let first = word.text.is_empty();
-        if word.wild && !names::is_plain(c) {
-            return Err(Opaque { reason: PATTERN, at });
-        }
         let reason = match c {
-            '*' if self.names && !word.quoted && names::may_be_wild(&word.text) => {
-                word.wild = true;
-                word.text.push(c);
-                return Ok(());
-            }
             '\'' => return self.single_quoted(word, at),
             '"' => return self.double_quoted(word, at),
             '\\' => match self.chars.next_if(|(_, c)| is_sign(*c)) {
@@ -412,7 +372,7 @@ impl Lexer<'_> {
             }
             '$' => "the word is not literal: `$`",
             '`' => "the word is not literal: a backtick",
-            '*' | '?' | '[' | ']' => PATTERN,
+            '*' | '?' | '[' | ']' => "the word is not literal: a pattern for file names",
             '{' | '}' => "the word is not literal: a brace",
             '(' | ')' => "there is a parenthesis outside quotes",
             '!' => "`!` negates or recalls history",

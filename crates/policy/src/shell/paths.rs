@@ -176,7 +176,7 @@ impl Glob {
 }
 
 /// `*` any run of characters, `?` exactly one; linear in practice, at worst the product of both lengths.
-pub fn glob_matches(glob: &str, text: &str) -> bool {
+pub(super) fn glob_matches(glob: &str, text: &str) -> bool {
     let mut glob_rest = glob.chars();
     let mut text_rest = text.chars();
     let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;

@@ -29,8 +29,7 @@ use super::{Analysis, Mode, Redirect, Simple, moved, without_folder};
 ///
 /// In `allow`, `flags` stand alone, `values` take one value (`-n 5`, `--lines=5`; with `attached = true` also `-n5`), `optional`
 /// may have one attached (`--color=always`, `-U3`) and `-#` is a number (`-20`). What follows a flag in `values` is not held to the rule of the
-/// operands: list no flag there whose value matters. With `names = true` an operand may be a pattern for names of source code in one folder,
-/// such as `src/*.rs`. In `mention`, `-f|--force` are spellings of one flag, and every entry
+/// operands: list no flag there whose value matters. In `mention`, `-f|--force` are spellings of one flag, and every entry
 /// must be found. `moves = true` reads `cd FOLDER && …` and `git -C FOLDER …` as the same commands in that folder; the rule must
 /// then say where that may be (`under = "@workspace"`). `opaque = true` in place of `mention` matches every text that cannot be taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -140,26 +139,19 @@ impl Patterns {
     /// For allow rules: the text is a flat list of literal commands, each of them matches a pattern, and each file the
     /// shell itself would open is accepted. Opaque or empty text is never allowed.
     pub fn allows(&self, analysis: &Analysis) -> bool {
-        let Ok((commands, wild)) = analysis.commands_with_names() else { return false };
+        let Ok(commands) = analysis.commands() else { return false };
         if commands.is_empty() {
             return false;
         }
         if !self.moves {
-            return (0..)
-                .zip(commands)
-                .all(|(at, command)| self.allows_one(&command.argv, command, &places(wild, at)));
+            return commands.iter().all(|command| self.allows_one(&command.argv, command));
         }
         let Ok(moved) = moved(commands) else { return false };
-        let before = commands.len().saturating_sub(moved.commands.len());
-        (before..).zip(moved.commands).all(|(at, command)| {
-            let argv = without_folder(&command.argv);
-            self.allows_one(&argv, command, &places(wild, at))
-        })
+        moved.commands.iter().all(|command| self.allows_one(&without_folder(&command.argv), command))
     }
 
-    /// `wild`: the places of words that the shell replaces by names of files.
-    fn allows_one(&self, argv: &[String], command: &Simple, wild: &[usize]) -> bool {
-        self.allow.iter().any(|listed| listed.off.is_none() && listed.allow.miss(argv, wild).is_none())
+    fn allows_one(&self, argv: &[String], command: &Simple) -> bool {
+        self.allow.iter().any(|listed| listed.off.is_none() && listed.allow.miss(argv).is_none())
             && command.redirects.iter().all(|redirect| self.accepts(redirect))
     }
 
@@ -175,11 +167,10 @@ impl Patterns {
 
     /// For allow rules: the first thing in the text that keeps it from passing, for people.
     pub(crate) fn obstacle(&self, analysis: &Analysis) -> Option<String> {
-        let (commands, wild) = match analysis.commands_with_names() {
-            Ok(read) => read,
+        let commands = match analysis.commands() {
+            Ok(commands) => commands,
             Err(opaque) => return Some(analysis.why_opaque(opaque)),
         };
-        let all = commands.len();
         let commands = match moved(commands) {
             Ok(moved) if self.moves => moved.commands,
             Err(_) if self.moves => {
@@ -187,15 +178,13 @@ impl Patterns {
             }
             _ => commands,
         };
-        let before = all.saturating_sub(commands.len());
-        (before..).zip(commands).find_map(|(at, command)| {
+        commands.iter().find_map(|command| {
             let argv = if self.moves { without_folder(&command.argv) } else { Cow::Borrowed(&*command.argv) };
             let program = argv.first()?;
-            let wild = places(wild, at);
             let on = self.allow.iter().filter(|listed| listed.off.is_none());
-            let misses: Option<Vec<_>> = on.map(|listed| listed.allow.miss(&argv, &wild)).collect();
+            let misses: Option<Vec<_>> = on.map(|listed| listed.allow.miss(&argv)).collect();
             let switched =
-                |listed: &Listed| listed.off.clone().filter(|_| listed.allow.miss(&argv, &wild).is_none());
+                |listed: &Listed| listed.off.clone().filter(|_| listed.allow.miss(&argv).is_none());
             if misses.is_some()
                 && let Some(switch) = self.allow.iter().find_map(switched)
             {
@@ -226,9 +215,4 @@ impl Patterns {
         (self.opaque && analysis.is_opaque())
             || (!self.mention.is_empty() && self.mention.any(analysis.found()))
     }
-}
-
-/// The places of words in one command that the shell replaces by names of files.
-fn places(wild: &[(usize, usize)], command: usize) -> Vec<usize> {
-    wild.iter().filter(|(at, _)| *at == command).map(|(_, word)| *word).collect()
 }

@@ -1,7 +1,5 @@
 //! Programs that search files: which of their words is what they look for, and not where.
 
-use crate::files;
-
 /// Whether a program reads everything below a folder that one of its words names. The patterns of some of git's commands
 /// stand for branches and tags.
 pub(super) fn reads_below(program: &str, command: Option<&str>) -> bool {
@@ -35,52 +33,6 @@ const LONG: &[&str] = &[
 ];
 /// Long flags with their value in the same word.
 const VALUED: &[&str] = &["--include=", "--exclude=", "--exclude-dir=", "--color=", "--glob=", "--type="];
-
-pub(super) fn is_grep(program: &str) -> bool {
-    matches!(program, "grep" | "egrep" | "fgrep")
-}
-
-/// Whether a search that goes into folders reads nothing but source code. Either it says so (`--include=*.rs`, with no exception before
-/// it: where the first such option leaves files out, `grep` reads all others), or all that it names are patterns for such files. `wild`: the
-/// places of these. Words of a search that goes into no folder are not looked at.
-pub(super) fn shows_no_secret(argv: &[String], wild: &[usize]) -> bool {
-    if !argv.iter().skip(1).any(|word| is_recursive(word)) {
-        return true;
-    }
-    let mut filters = argv.iter().filter(|word| {
-        ["--inc", "--exc"].iter().any(|start| word.starts_with(start)) && !word.starts_with("--exclude-dir=")
-    });
-    let is_source = |word: &String| word.strip_prefix("--include=").is_some_and(is_glob_of_source);
-    if let Some(first) = filters.next() {
-        return is_source(first) && filters.all(|word| is_source(word) || word.starts_with("--exclude="));
-    }
-    let searched = patterns_at(argv.iter().map(String::as_str));
-    let operands = (1..).zip(argv.iter().skip(1)).filter(|(_, word)| !word.starts_with('-'));
-    let files: Vec<usize> = operands.map(|(at, _)| at).filter(|at| !searched.contains(at)).collect();
-    !searched.is_empty() && !files.is_empty() && files.iter().all(|at| wild.contains(at))
-}
-
-/// Whether a word tells `grep` to go into folders. What stands behind some letters is their value.
-fn is_recursive(word: &str) -> bool {
-    let mut letters = word.chars().skip(1).take_while(|flag| !"ABCme".contains(*flag));
-    word == "--recursive"
-        || (word.starts_with('-') && !word.starts_with("--") && letters.any(|flag| matches!(flag, 'r' | 'R')))
-}
-
-/// Whether a search names no file and goes into no folder, so that it reads its input: `grep -n WORD`.
-pub(super) fn reads_input(argv: &[String]) -> bool {
-    let Some((program, words)) = argv.split_first() else { return false };
-    let Some((_, flags)) = words.split_last() else { return false };
-    is_grep(program)
-        && patterns_at(argv.iter().map(String::as_str)) == [words.len()]
-        && flags.iter().all(|word| is_number(word) || (word.starts_with('-') && !is_recursive(word)))
-}
-
-/// `*.rs`, `test_*.py`: every name that it stands for ends as that of source code does.
-fn is_glob_of_source(glob: &str) -> bool {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "*_.-".contains(sign);
-    glob.chars().all(plain) && glob.rsplit_once('.').is_some_and(|(_, end)| files::is_source(end))
-}
 
 /// Which words of a search say what it looks for, by their place. None where that is not certain.
 pub(crate) fn patterns_at<'w>(words: impl Iterator<Item = &'w str>) -> Vec<usize> {
@@ -141,15 +93,9 @@ fn searched<'w>(
 }
 
 /// The filter of `jq`: the first word that is no flag. Nothing where any flag may take it, or brings a filter along.
-fn filter_of_jq<'w>(mut words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
+fn filter_of_jq<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> Option<Vec<usize>> {
     let mut filter = None;
-    while let Some((at, word)) = words.next() {
-        if matches!(word, "--arg" | "--argjson") {
-            // The name of a variable, and its value.
-            words.next()?;
-            words.next()?;
-            continue;
-        }
+    for (at, word) in words {
         match word.strip_prefix('-') {
             Some(flags) if !flags.is_empty() && flags.chars().all(|flag| JQ.contains(flag)) => {}
             Some(_) => return None,
@@ -198,8 +144,6 @@ mod tests {
             ("xargs -0 grep x", 3),
             ("jq .a x.json", 1),
             ("jq -r -c .a", 3),
-            ("jq --arg a b -r .a x.json", 5),
-            ("jq .a --argjson a 1", 1),
             ("gh pr view 1 -q .a", 5),
             ("gh api repos/o/n --jq=.a", 3),
         ] {
@@ -224,9 +168,7 @@ mod tests {
             "git",
             "jq",
             "jq -f x",
-            "jq --arg a",
-            "jq --args a b .a",
-            "jq --rawfile a b .a",
+            "jq --arg a b .a",
             "jq -L x .a",
             "jq .env -f x.jq",
             "grep S -e x",

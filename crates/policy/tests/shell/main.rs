@@ -15,6 +15,5 @@ mod patterns;
 #[path = "../common/place.rs"]
 mod place;
 mod presets;
-mod searches;
 mod strict;
 mod support;

@@ -125,8 +125,6 @@ const OPERANDS: &[&str] = &[
     "one",
     "@args",
     "*.txt",
-    "sub/*.py",
-    "./*.rs",
 ];
 const VALUES: &[&str] = &[
     "1",
@@ -147,7 +145,6 @@ const VALUES: &[&str] = &[
     "diff",
     "+%Y",
     "yesterday",
-    "*.py",
 ];
 
 /// A command line that a person, or somebody worse, could write with what the pattern lists.
@@ -237,8 +234,6 @@ fn place(at: &Path) {
     write("a.txt", "one\ntwo\nthree\n");
     write("b.txt", "one\nthree\n");
     write("sub/c.txt", "name: one\n");
-    write("sub/d.py", "one = 1\n");
-    write("e.rs", "fn one() {}\n");
     write("args", "-o\nnew.out\n");
     fs::create_dir_all(at.join("home")).expect("a folder");
     fs::create_dir_all(at.join("bin")).expect("a folder");
