@@ -87,7 +87,7 @@ fn words(text: &str) -> Vec<(String, String)> {
 /// Places that must know each word: how the list names them, the file, and the text that shows it.
 /// `VARIANT` and `WORD` stand for the word in question.
 const KNOWING: [(&str, &str, &str); 7] = [
-    ("crates/core/src/decide.rs", "crates/core/src/decide.rs", "DecisionWord::VARIANT"),
+    ("`leads` in `evolve.rs`", "crates/core/src/evolve.rs", "DecisionWord::VARIANT"),
     ("crates/core/tests/life", "crates/core/tests/life/edges.rs", "DecisionWord::VARIANT"),
     ("cargo xtask openapi", "api/openapi.json", "\"WORD\""),
     ("npm run types", "sdk/typescript/src/api.ts", "\"WORD\""),

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use placet_core::{
-    Action, Body, Confine, Content, DecisionWord, Directory, Door, Effect, Escalation, Grant, Kind, Limits,
-    Needs, Plan, ProposalContent, Request, Ruling, Step, Terms, Time, TrustOffer, TrustTerms, Verdict,
-    folder,
+    Action, Body, Confine, Content, Directory, Door, Effect, Escalation, Grant, Kind, Limits, Needs, Plan,
+    ProposalContent, Request, Ruling, Step, Terms, Time, TrustOffer, TrustTerms, Verdict, folder,
 };
 use placet_ledger::hash;
 use placet_policy::{Call, Claims, Outcome, Place, Policy, Trust, trust_material};

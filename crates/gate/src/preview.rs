@@ -23,8 +23,8 @@ mod warn;
 
 use call::{clip_drawn, effect_of, effect_of_step, is_tool, recognise, step_rank};
 use placet_core::{
-    Body, Confirmation, Content, DecisionWord, Input, InputType, Plan, PlanStep, Preview, Request, Segment,
-    StepDecision, Warning, WarningCode, pointer, show,
+    Body, Confirmation, Content, Input, InputType, Plan, PlanStep, Preview, Request, Segment, StepDecision,
+    Warning, WarningCode, pointer, show,
 };
 pub(crate) use reader::{contradiction, says, says_more};
 use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use placet_core::{Actor, DecisionWord, Effect, Grant, GrantId, Request, RequestId, State, Time, show};
+use placet_core::{Actor, Effect, Grant, GrantId, Request, RequestId, State, Time, show};
 use placet_store::Filter;
 
 use crate::{Attention, Gate, GateError, figures::Activity, preview};
@@ -186,7 +186,7 @@ impl Counting {
         line.count += 1;
         let word = request.decision.as_ref().filter(|one| !one.by.is_empty()).map(|one| one.word);
         match (word, request.state) {
-            (Some(DecisionWord::Deny), _) => line.denied += 1,
+            (Some(word), _) if !word.is_yes() => line.denied += 1,
             (_, State::Revoked) | (None, _) => {}
             (Some(_), _) => line.approved += 1,
         }

@@ -142,7 +142,7 @@ impl Comparison {
         if examples.len() < EXAMPLES {
             examples.push(example());
         }
-        if before.decision == Some(DecisionWord::Deny) && after.effect == Effect::Allow {
+        if before.decision.is_some_and(|word| !word.is_yes()) && after.effect == Effect::Allow {
             self.denied.0 = self.denied.0.saturating_add(1);
             if self.denied.1.len() < DENIED {
                 self.denied.1.push(example());

@@ -153,7 +153,7 @@ async fn a_server_that_is_there_and_busy_is_an_outage_and_one_that_refuses_is_no
         let client = fake.client().with_outage_budget(SHORT);
         match client.ask(&create()).await {
             Ok(AskOutcome::Unreached { error, .. }) => {
-                assert!(outage && error.code() == Some(code), "{code}")
+                assert!(outage && error.code() == Some(code), "{code}");
             }
             Err(error) => assert!(!outage && error.code() == Some(code), "{code}: {error}"),
             Ok(AskOutcome::Decided(record)) => panic!("{code}: {record:?}"),

@@ -158,10 +158,10 @@ fn lines(change: &Change) -> Vec<String> {
                     }
                 }
                 (Some(_), None) => {
-                    lines.push("  its text now cannot be shown; the one before can be put back".to_owned())
+                    lines.push("  its text now cannot be shown; the one before can be put back".to_owned());
                 }
                 (None, _) => {
-                    lines.push("  what was there before is not on record, and cannot be put back".to_owned())
+                    lines.push("  what was there before is not on record, and cannot be put back".to_owned());
                 }
             }
             lines

@@ -229,7 +229,7 @@ both! {
         change(&shop, vec![note("t1"), note("t2")]).await;
         let ask = |source: &str, task: &str| {
             let Command::Submit(mut submit) = shop.new_request(&agent) else { unreachable!() };
-            submit.source = source.to_owned();
+            source.clone_into(&mut submit.source);
             submit.terms.group = Some(task.to_owned());
             Command::Submit(submit)
         };
