@@ -165,13 +165,22 @@ impl<'a> Config<'a> {
         Some(Self { branches, others })
     }
 
-    /// The remote of a branch that names none.
+    /// The remote of a branch that names none. Nothing if there can be a remote that is not known here: in another form, or in
+    /// another file.
     fn default_remote(&self) -> Option<&'a str> {
-        let headers = self.others.iter();
-        let remotes: BTreeSet<&str> = headers
-            .filter_map(|line| line.strip_prefix("[remote \"")?.strip_suffix("\"]"))
-            .filter(|name| !name.contains('"'))
-            .collect();
+        let mut remotes = BTreeSet::new();
+        for line in &self.others {
+            let name = line.strip_prefix("[remote \"").and_then(|rest| rest.strip_suffix("\"]"));
+            if let Some(name) = name.filter(|name| !name.contains(['"', ']'])) {
+                remotes.insert(name);
+                continue;
+            }
+            // Also behind another header in the same line.
+            let low = line.to_lowercase();
+            if low.contains("[remote") || low.contains("[include") {
+                return None;
+            }
+        }
         match remotes.len() {
             1 => remotes.first().copied(),
             _ => remotes.get("origin").copied(),
@@ -283,6 +292,26 @@ mod tests {
             let new = &branch(forked, bad);
             assert!(!differ_in_branches(forked, new) && !differ_in_branches(new, forked), "{bad}");
         }
+        // Git knows more remotes than the one in the usual form, or could know more.
+        for more in [
+            "[remote.fork]",
+            "[Remote \"fork\"]",
+            "[remote  \"fork\"]",
+            "[remote \"fork\"] # mine",
+            "[remote \"fork\"] url = x",
+            "[core][remote \"fork\"]",
+            "[include]",
+            "[includeIf \"gitdir:~/\"]",
+            "[include]\n\tpath = more",
+        ] {
+            for old in
+                [&format!("{only}{more}\n"), &format!("{more}\n{only}"), &format!("\u{feff}{more}\n{only}")]
+            {
+                assert!(!differ_in_branches(old, &branch(old, "remote = upstream")), "{old}");
+            }
+        }
+        let marked = &format!("\u{feff}[remote \"origin\"]\n{only}");
+        assert!(!differ_in_branches(marked, &branch(marked, "remote = upstream")));
         // What a branch was told to follow stays.
         let elsewhere = &branch(forked, "remote = fork\n\tmerge = refs/heads/fix/a");
         for other in ["remote = origin\n\tmerge = refs/heads/fix/a", "remote = fork\n\tremote = origin"] {
