@@ -223,15 +223,24 @@ mod tests {
             &[".git/worktrees/w/commondir", ".git/worktrees/w/HEAD", "bare/HEAD", "bare/config"],
         );
         write(root.path(), &["bare/objects/x", "bare/refs/x", "linked/.git", "config"]);
+        write(
+            root.path(),
+            &[".git/remotes/x", ".git/modules/libs/deep/branches/x", "bare/branches/x", "remotes/x"],
+        );
+        write(root.path(), &[".git/worktrees/w/branches/x", ".git/refs/remotes/x"]);
         let names: Vec<String> = scan(root.path()).into_iter().map(|(name, _)| name).collect();
         assert_eq!(
             names,
             [
                 ".git/config",
                 ".git/hooks",
+                ".git/modules/libs/deep/branches",
                 ".git/modules/libs/deep/config",
+                ".git/remotes",
+                ".git/worktrees/w/branches",
                 ".git/worktrees/w/commondir",
                 "bare/HEAD",
+                "bare/branches",
                 "bare/config",
                 "linked/.git"
             ]

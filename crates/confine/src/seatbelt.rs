@@ -30,10 +30,14 @@ pub fn seatbelt(profile: &Profile) -> String {
         ".git/config.worktree",
         ".git/hooks",
         ".git/info",
+        ".git/remotes",
+        ".git/branches",
         ".git/commondir",
         ".git/modules/*/config",
         ".git/modules/*/hooks",
         ".git/modules/*/info",
+        ".git/modules/*/remotes",
+        ".git/modules/*/branches",
     ];
     let fixed = profile.read_only.iter().map(String::as_str).filter(|name| *name != ".git");
     for name in git.into_iter().chain(fixed) {
@@ -92,6 +96,7 @@ mod tests {
             r#"(allow file-read* file-write* (subpath "/Users/ada/p"))"#,
             r#"(deny file-write* (regex #"/\.claude(/|$)"))"#,
             r#"(deny file-write* (regex #"/\.git/hooks(/|$)"))"#,
+            r#"(deny file-write* (regex #"/\.git/remotes(/|$)"))"#,
             r#"(deny file-read* file-write* (regex #"^/Users/ada/\.ssh(/|$)"))"#,
             r#"(deny file-read* file-write* (regex #"/[^/]*\.pem(/|$)"))"#,
             r#"(deny file-read* file-write* (regex #"^/etc/x(/|$)"))"#,

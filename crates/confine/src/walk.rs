@@ -25,8 +25,8 @@ use crate::{
 const DEEPEST: usize = 128;
 /// The files that git obeys in one of its folders. `commondir` and `gitdir` lead it to other configuration.
 const GIT_FILES: [&[u8]; 4] = [b"config", b"config.worktree", b"commondir", b"gitdir"];
-/// The folders that it obeys.
-const GIT_FOLDERS: [&[u8]; 2] = [b"hooks", b"info"];
+/// The folders that it obeys. Files in `remotes` and `branches` name the addresses of remotes.
+const GIT_FOLDERS: [&[u8]; 4] = [b"hooks", b"info", b"remotes", b"branches"];
 /// Folders of git's that nobody obeys and that hold many files. None of them has a configuration of its own: one that has is something
 /// else under their name.
 const GIT_DATA: [&[u8]; 4] = [b"objects", b"refs", b"logs", b"lfs"];
@@ -174,7 +174,7 @@ impl<M: Meets> Walk<'_, M> {
                     self.protect(fd, path, name)?;
                 }
                 // Unless they are the beginning of a module's path themselves.
-                for name in ["hooks", "info"] {
+                for name in GIT_FOLDERS.iter().filter_map(|name| std::str::from_utf8(name).ok()) {
                     let holds = |file: &str| is_file(fd, &format!("{name}/{file}"));
                     if is_there(fd, name) && !holds("HEAD") && !holds("config") {
                         let (path, guard) = (path.join(name), Guard::ReadOnly);

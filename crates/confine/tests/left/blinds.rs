@@ -43,6 +43,24 @@ fn a_bare_repository_of_the_users_stays_one_and_is_searched_too() {
 }
 
 #[test]
+fn the_remotes_that_git_reads_from_files_stay_as_they_are() {
+    let Some(space) = Space::new() else { return };
+    space.bare(PROJECT);
+    let gits = [".git", ".git/modules/libs", "bare"];
+    for git in gits {
+        space.bare(&format!("mkdir -p {git}/objects {git}/refs {git}/remotes; touch {git}/HEAD {git}/config; echo old > {git}/remotes/up"));
+    }
+    let folders = gits.map(|git| format!("{git}/remotes {git}/branches")).join(" ");
+    let (code, _, said) = space
+        .run(&format!("for f in {folders}; do mkdir -p $f; echo 'URL: ext::evil' > $f/up; done; exit 0"));
+    assert_eq!(code, Some(0), "{said}");
+    for git in gits {
+        assert_eq!(text(&space, &format!("{git}/remotes/up")), "old\n", "{git}");
+        assert!(!space.ws().join(git).join("branches").exists(), "{git}");
+    }
+}
+
+#[test]
 fn a_head_among_the_modules_of_git_frees_none_of_them() {
     let Some(space) = Space::new() else { return };
     space.bare(PROJECT);
