@@ -9,6 +9,7 @@ use std::{
         fd::{AsFd as _, AsRawFd as _, OwnedFd},
         unix::process::CommandExt as _,
     },
+    path::Path,
     process::{Child, Stdio},
     time::Duration,
 };
@@ -108,9 +109,12 @@ pub fn run(profile: &Profile, argv: &[OsString]) -> Result<u8, Problem> {
         note(&problem.to_string());
     }
     if stays {
-        note(
-            "no other run begins here until a person has looked: placet run --records shows what changed, placet run --clear ends this",
-        );
+        let folder = profile.kept.as_deref().and_then(Path::parent).unwrap_or(Path::new("/"));
+        note(&format!(
+            "no other run begins here until a person has looked: placet run --records shows what changed, placet run --clear ends this. \
+             The record is in {}",
+            folder.display()
+        ));
     }
     heir.dismiss();
     // No process of the run is left that could use them.

@@ -116,7 +116,7 @@ impl Beginning {
             if let Some((record, true)) = read(&file)?
                 && let Some(root) = record.run.shares(&run.roots)
             {
-                return Err(stays(&record, &root));
+                return Err(stays(&record, &root, &self.folder));
             }
         }
         let record = Record { run: run.clone(), left: Vec::new() };
@@ -210,15 +210,16 @@ pub(crate) fn read_raw(file: &Path) -> Result<Option<(Vec<u8>, bool)>, Problem> 
 }
 
 /// Why no run begins where this one ended.
-fn stays(record: &Record, root: &Path) -> Problem {
+fn stays(record: &Record, root: &Path, folder: &Path) -> Problem {
     let what = if record.left.is_empty() {
         "was ended before it could be looked at what it left"
     } else {
         "left something that could not be put right"
     };
     Problem::Workspace(format!(
-        "an earlier run in {} {what}. To see what changed: placet run --records. To end this: placet run --clear",
-        root.display()
+        "an earlier run in {} {what}, and is on record in {}. To see what changed: placet run --records. To end this: placet run --clear",
+        root.display(),
+        folder.display()
     ))
 }
 
@@ -235,12 +236,14 @@ impl Registered {
         Ok(Self { file, lock })
     }
 
-    /// Whether no other run is on record that could meet this one. What cannot be read could.
+    /// Whether no other run is on record that may not be over: any can have got what a process of this one opened, also through a third.
+    ///
+    /// Only a run that is over says what it left. One that left something in the same folders counts too: a person looks there anyway.
+    /// No lock is tried: without [`LOCK`] that could disturb a run that begins.
     pub(crate) fn is_alone(&self, run: &RunState) -> bool {
-        let is_none = |file: &Path| match read_raw(file) {
-            Ok(None) => true,
-            Ok(Some((text, _))) => parsed(&text).is_some_and(|other| !other.run.meets(run)),
-            Err(_) => false,
+        let is_none = |file: &Path| match fs::read(file) {
+            Ok(text) => parsed(&text).is_some_and(|other| !other.left.is_empty() && !other.run.meets(run)),
+            Err(error) => error.kind() == ErrorKind::NotFound,
         };
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         records(folder).is_ok_and(|files| files.iter().all(|file| *file == self.file || is_none(file)))
