@@ -30,7 +30,9 @@ pub use words::Problem;
 #[cfg(target_os = "linux")]
 pub use kept::{remove_kept, tidy_kept};
 #[cfg(target_os = "linux")]
-pub use linux::{Change, LeftRun, Probe, STAGE, failed, left_runs, probe, run, stage, tidy_removed};
+pub use linux::{
+    Change, FileState, LeftRun, Probe, STAGE, failed, left_runs, probe, run, stage, tidy_removed,
+};
 
 /// The runner itself failed, or a layer cannot be had: nothing was run, or its end is unknown.
 pub const FAILED: u8 = 125;

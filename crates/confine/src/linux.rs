@@ -22,7 +22,7 @@ mod stage;
 mod watch;
 
 pub use aside::tidy_removed;
-pub use cleanup::Change;
+pub use cleanup::{Change, FileState};
 pub use doctor::{Probe, probe};
 pub use outer::{failed, run};
 pub use records::{LeftRun, left_runs};

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, chmod, fchmod, fstat, openat, statat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, chmod, fchmod, fstat, openat, statat},
     io::Errno,
     process::geteuid,
 };
@@ -38,7 +38,12 @@ const TOLD: usize = 20;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// Nothing was there.
-    New(PathBuf),
+    New {
+        /// Where.
+        path: PathBuf,
+        /// What is there now.
+        state: Option<FileState>,
+    },
     /// Something else was there. The texts are known if they are short and no secrets.
     Replaced {
         /// Where.
@@ -47,6 +52,8 @@ pub enum Change {
         before: Option<String>,
         /// The text now.
         now: Option<String>,
+        /// What is there now.
+        state: Option<FileState>,
     },
     /// A link was there.
     Link {
@@ -54,9 +61,46 @@ pub enum Change {
         path: PathBuf,
         /// What it led to.
         target: PathBuf,
+        /// What is there now.
+        state: Option<FileState>,
     },
     /// Anything else, in a sentence.
     Other(String),
+}
+
+/// Which file or folder is at a path, and when it last changed: tells of a change where no text is shown.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileState {
+    device: u64,
+    inode: u64,
+    size: i64,
+    /// Of a folder, when a name in it changed. Of a file, when anything of it did: a program can set its other time as it likes.
+    changed: (i64, i64),
+    /// The number of hard links. Of a folder always 1.
+    names: u64,
+}
+
+impl FileState {
+    #[expect(clippy::useless_conversion, reason = "the types differ between architectures")]
+    pub(crate) fn of(folder: &OwnedFd, name: &OsStr) -> Option<Self> {
+        let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let (device, inode) = identity(&about);
+        let is_folder = FileType::from_raw_mode(about.st_mode).is_dir();
+        // A look at a closed folder sets its mode, which counts as a change of the folder.
+        let (seconds, part, names) = if is_folder {
+            (about.st_mtime, about.st_mtime_nsec, 1)
+        } else {
+            (about.st_ctime, about.st_ctime_nsec, u64::from(about.st_nlink))
+        };
+        let changed = (i64::from(seconds), i64::try_from(part).unwrap_or_default());
+        Some(Self { device, inode, size: i64::from(about.st_size), changed, names })
+    }
+
+    /// Whether it is a file with other names: hard links.
+    #[must_use]
+    pub fn has_other_names(&self) -> bool {
+        self.names > 1
+    }
 }
 
 /// Puts right what is not as it was before. No process of the run is alive any more.
@@ -161,7 +205,8 @@ impl<'b> Cleaning<'b> {
             let done = match links::is_as_before(run, &old.path, target) {
                 Ok(true) => Ok(()),
                 Ok(false) if !self.repairs => {
-                    self.changes.push(Change::Link { path: old.path.clone(), target: target.into() });
+                    let state = links::state(run, &old.path);
+                    self.changes.push(Change::Link { path: old.path.clone(), target: target.into(), state });
                     Ok(())
                 }
                 Ok(false) => links::put_back(run, &old.path, target, self.aside).inspect(|()| {
@@ -183,7 +228,7 @@ impl<'b> Cleaning<'b> {
             let done = match links::is_there(run, path) {
                 Ok(false) => Ok(()),
                 Ok(true) if !self.repairs => {
-                    self.changes.push(Change::New(path.clone()));
+                    self.changes.push(Change::New { path: path.clone(), state: links::state(run, path) });
                     Ok(())
                 }
                 Ok(true) => links::take_away(run, path, self.aside).inspect(|()| {
@@ -216,7 +261,8 @@ impl<'b> Cleaning<'b> {
         if !self.repairs {
             // What was a link is on the list as one.
             if !self.known.contains_key(path) {
-                self.changes.push(Change::New(path.to_path_buf()));
+                self.changes
+                    .push(Change::New { path: path.to_path_buf(), state: FileState::of(folder, name) });
             }
             return Ok(());
         }
@@ -239,16 +285,23 @@ impl<'b> Cleaning<'b> {
             now.as_ref().is_some_and(|(now, about)| {
                 let alike = before == now
                     || (is_config_of_git(&old.path) && crate::git::differ_in_branches(before, now));
-                alike && about.st_mode & 0o7777 == old.mode
+                // The command can write to it by another name from now on.
+                alike && about.st_mode & 0o7777 == old.mode && about.st_nlink == 1
             })
         };
         // Otherwise a run that goes on could still write to it.
         if self.alone && old.text.as_ref().is_some_and(is_harmless) {
             return Ok(());
         }
+        let state = FileState::of(folder, name);
         if self.repairs {
+            let more = if state.as_ref().is_some_and(FileState::has_other_names) {
+                ", and it has other names"
+            } else {
+                ""
+            };
             let why = format!(
-                "{} is protected and was replaced from outside during the run, so the command could write to it",
+                "{} is protected and was replaced from outside during the run, so the command could write to it{more}",
                 old.path.display()
             );
             return self.failed(Problem::Workspace(why));
@@ -258,7 +311,7 @@ impl<'b> Cleaning<'b> {
                 && (!is_config_of_git(&old.path) || crate::git::is_without_secrets(text))
         };
         let now = now.map(|(text, _)| text).filter(may_show);
-        self.changes.push(Change::Replaced { path: old.path.clone(), before: old.text.clone(), now });
+        self.changes.push(Change::Replaced { path: old.path.clone(), before: old.text.clone(), now, state });
         Ok(())
     }
 }

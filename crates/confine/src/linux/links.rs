@@ -15,7 +15,7 @@ use rustix::{
 
 use super::{
     aside::{Aside, forced, remove},
-    cleanup::{HELD, reopen},
+    cleanup::{FileState, HELD, reopen},
     register::RunState,
 };
 use crate::{
@@ -27,6 +27,11 @@ use crate::{
 pub(crate) fn is_there(run: &RunState, path: &Path) -> rustix::io::Result<bool> {
     in_folder_of(run, path, |folder, name| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|_| true))
         .or_else(nowhere)
+}
+
+/// What is at a path now.
+pub(crate) fn state(run: &RunState, path: &Path) -> Option<FileState> {
+    in_folder_of(run, path, |folder, name| Ok(FileState::of(folder, name))).ok().flatten()
 }
 
 /// Removes something that was not there before.

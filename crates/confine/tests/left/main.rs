@@ -5,5 +5,6 @@ mod blinds;
 mod closed;
 mod killed;
 mod records;
+mod replaced;
 mod space;
 mod together;

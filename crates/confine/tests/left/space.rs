@@ -62,20 +62,29 @@ impl Space {
     /// The same with another folder as the workspace.
     pub(crate) fn in_folder(&self, folder: &Path, script: &str) -> Command {
         let mut command = self.program(RUNNER);
-        command.args(self.words_in(folder, script));
+        command.args(self.words_in(folder, "one", script));
+        command
+    }
+
+    /// The same in another workspace and another session.
+    pub(crate) fn elsewhere(&self, script: &str) -> Command {
+        let folder = self.ws().with_file_name("elsewhere");
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = self.program(RUNNER);
+        command.args(self.words_in(&folder, "two", script));
         command
     }
 
     /// The words behind the runner.
     pub(crate) fn words(&self, script: &str) -> Vec<String> {
-        self.words_in(&self.ws(), script)
+        self.words_in(&self.ws(), "one", script)
     }
 
-    fn words_in(&self, folder: &Path, script: &str) -> Vec<String> {
+    fn words_in(&self, folder: &Path, session: &str, script: &str) -> Vec<String> {
         let profile = json!({
             "version": 1, "workspace": [folder], "cwd": folder, "home": self.ws().with_file_name("home"),
             "read_only": [".git", ".agent", ".both", "ci/steps"], "hidden": [".env", ".both"],
-            "kept": self.ws().with_file_name("sessions").join("one"),
+            "kept": self.ws().with_file_name("sessions").join(session),
         });
         ["run", "--profile", &profile.to_string(), "--", "sh", "-c", script].map(str::to_owned).into()
     }
@@ -90,9 +99,14 @@ impl Space {
         command
     }
 
+    /// The folder with the records of runs.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.ws().with_file_name("sessions")
+    }
+
     /// What a person does with the records of runs: what they say, or what was refused.
     pub(crate) fn settle(&self, verb: &str) -> Result<String, String> {
-        let folder = self.ws().with_file_name("sessions");
+        let folder = self.records();
         let Output { status, stdout, stderr } = self.program(RUNNER).arg(verb).arg(folder).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         if status.success() { Ok(text(stdout)) } else { Err(text(stdout) + &text(stderr)) }
@@ -141,7 +155,7 @@ fn hears(child: &mut Child, line: &str) {
 
 /// What is on record of runs.
 pub(crate) fn records(space: &Space) -> Vec<PathBuf> {
-    let entries = fs::read_dir(space.ws().with_file_name("sessions")).unwrap().flatten();
+    let entries = fs::read_dir(space.records()).unwrap().flatten();
     let is_record =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"));
     entries.map(|entry| entry.path()).filter(is_record).collect()

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use placet_confine::{Change, LeftRun, Problem, left_runs};
+use placet_confine::{Change, FileState, LeftRun, Problem, left_runs};
 
 use crate::{
     cli::RunArgs,
@@ -45,13 +45,14 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.clear.is_some() && given.is_none() && !somebody_there() {
         anyhow::bail!("`--clear` asks at a terminal, and here is none: say `--keep` or `--restore`");
     }
-    let mut runs = left_runs(&records_folder().context("the folder with records of runs is not known")?)?;
+    let folder = records_folder().context("the folder with records of runs is not known")?;
+    let mut runs = left_runs(&folder)?;
     if let Some(name) = args.clear.as_ref().filter(|name| !name.is_empty()) {
         runs.retain(|run| run.name() == *name);
-        anyhow::ensure!(!runs.is_empty(), "there is no record `{}`", safe(name));
+        anyhow::ensure!(!runs.is_empty(), "there is no record `{}` in {}", safe(name), shown(&folder));
     }
     if runs.is_empty() {
-        say("No record of a confined run keeps another one from beginning.");
+        say(&format!("No record in {} keeps a confined run from beginning.", shown(&folder)));
     }
     let mut code = ExitCode::SUCCESS;
     for run in &runs {
@@ -136,14 +137,19 @@ fn shown(path: &Path) -> String {
     safe(&path.display().to_string())
 }
 
+/// Where no text is shown.
+fn look_at(path: &Path) -> String {
+    format!("  look at {} before you keep it", shown(path))
+}
+
 fn lines(change: &Change) -> Vec<String> {
     match change {
-        Change::New(path) => vec![format!("new: {}", shown(path))],
-        Change::Link { path, target } => {
-            vec![format!("replaced: {}, a link to {}", shown(path), shown(target))]
+        Change::New { path, .. } => vec![format!("new: {}", shown(path)), look_at(path)],
+        Change::Link { path, target, .. } => {
+            vec![format!("replaced: {}, a link to {}", shown(path), shown(target)), look_at(path)]
         }
         Change::Other(sentence) => vec![safe(sentence)],
-        Change::Replaced { path, before, now } => {
+        Change::Replaced { path, before, now, state } => {
             let mut lines = vec![format!("replaced: {}", shown(path))];
             match (before, now) {
                 (Some(before), Some(now)) if before == now => {
@@ -163,6 +169,12 @@ fn lines(change: &Change) -> Vec<String> {
                 (None, _) => {
                     lines.push("  what was there before is not on record, and cannot be put back".to_owned());
                 }
+            }
+            if now.is_none() {
+                lines.push(look_at(path));
+            }
+            if state.as_ref().is_some_and(FileState::has_other_names) {
+                lines.push("  it has other names (hard links), and can be changed by each".to_owned());
             }
             lines
         }
