@@ -55,7 +55,7 @@ pub enum AttemptResult {
     Refused(String),
 }
 
-/// How long to wait after so many attempts: at most five seconds at first, then a minute.
+/// How long to wait after so many attempts: at most five seconds for about two minutes, then a minute.
 pub(crate) fn gap(attempts: u32) -> Duration {
     Duration::from_secs(match attempts {
         0 | 1 => 1,

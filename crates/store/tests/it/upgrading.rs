@@ -34,6 +34,12 @@ async fn found_by_lists(store: &Store) {
     }
 }
 
+/// The time of this machine, which is the one of its databases.
+fn micros() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(since.as_micros()).unwrap()
+}
+
 both! {
     async fn a_database_of_version_0_2_0_is_upgraded_and_verifies_to_the_same_head(backend: Backend) {
         let place = Place::new(backend).await;
@@ -123,9 +129,14 @@ both! {
             note("placet/desk/d/told", 4, false, "null", "null"),
             note("placet/desk/e/given up", 0, false, tried, "null"),
             note("placet/desk/f/ended", 4, true, "null", "null"),
+            // Given up before the end, there was more to tell later.
+            note("placet/desk/g/waits again", 0, false, tried, &waiting(4)),
+            note("placet/desk/h/end given up", 0, false, r#"{"generation":4,"ended":true}"#, "null"),
         ];
         place.sql(&rows.concat()).await;
+        let earliest = micros();
         let store = Store::open(place.options(Arc::new(FakeClock::new()))).await.unwrap();
+        let latest = micros();
         let query = "SELECT subject, wanted, told, attempts, coalesce(body, '-') FROM outbox WHERE channel = '{}' AND state = 'waiting' ORDER BY subject";
         let of = async |channel: &str| {
             let rows = place.rows(&query.replace("{}", channel)).await;
@@ -138,9 +149,14 @@ both! {
         let body = format!(r#"{{"id":"t","text":"{zero}"}}"#);
         assert_eq!(of("a2a.push").await, [
             format!("demo/ops/a/waits 4 0 0 {body}"), "placet/desk/c/waits 1 0 0 -".to_owned(), "placet/desk/d/told 1 0 0 -".to_owned(),
+            "placet/desk/e/given up 1 0 0 -".to_owned(), "placet/desk/g/waits again 1 0 0 -".to_owned(),
         ]);
+        let day = 24 * 3_600_000_000_u64;
+        let (from, to) = (earliest / 1_000_000 * 1_000_000 + day, latest + day);
+        let in_a_day = format!("SELECT 1 FROM outbox WHERE channel = 'a2a.push' AND give_up_at BETWEEN {from} AND {to}");
+        assert_eq!(place.rows(&in_a_day).await.len(), 5, "retries have a day from the upgrade");
         assert_eq!(of("callback").await.len(), 1);
-        assert_eq!(place.value("SELECT count(*) FROM outbox").await, "5", "what was over is dropped");
+        assert_eq!(place.value("SELECT count(*) FROM outbox").await, "7", "what was over is dropped");
         assert_eq!(place.value("SELECT count(*) FROM notes WHERE open = 1").await, "0");
         store.close().await;
     }
