@@ -44,7 +44,8 @@ impl Gate {
     ) -> Result<Result<Vec<u64>, NoteConflict>, GateError> {
         check(&changes)?;
         let most = self.settings.notes_per_owner;
-        let raises = changes.iter().any(|change| matches!(change, NoteChange::Raise(_)));
+        let raises =
+            changes.iter().any(|change| matches!(change, NoteChange::Raise(_) | NoteChange::Retry { .. }));
         match self.store.change_notes(changes, most).await? {
             NotesOutcome::Changed(versions) => {
                 if raises {
@@ -144,7 +145,8 @@ fn check(changes: &[NoteChange]) -> Result<(), Invalid> {
     for change in changes {
         let (kind, key) = change.name();
         names([("kind", kind, KIND), ("key", key, NAME)])?;
-        if !seen.insert((kind, key)) {
+        let is_retry = matches!(change, NoteChange::Retry { .. });
+        if !is_retry && !seen.insert((kind, key)) {
             return Err(Invalid::new("", format!("the note `{key}` ({kind}) is changed twice at once")));
         }
         let body = match change {
@@ -153,7 +155,7 @@ fn check(changes: &[NoteChange]) -> Result<(), Invalid> {
                 &*note.body
             }
             NoteChange::Raise(news) => news.body.as_deref().unwrap_or_default(),
-            NoteChange::Delete { .. } => "",
+            NoteChange::Delete { .. } | NoteChange::Retry { .. } => "",
         };
         if body.len() > BODY {
             return Err(Invalid::new("", format!("the body of a note has at most {BODY} bytes")));

@@ -82,6 +82,13 @@ pub enum NoteChange {
     },
     /// Has everybody told who follows something, in the same transaction.
     Raise(Raise),
+    /// Retries what its follower was not told yet from the beginning, also if that was given up.
+    Retry {
+        /// Its kind.
+        kind: &'static str,
+        /// Its name.
+        key: String,
+    },
 }
 
 impl NoteChange {
@@ -89,7 +96,7 @@ impl NoteChange {
     pub fn name(&self) -> (&'static str, &str) {
         match self {
             Self::Put { note, .. } => (note.kind, &note.key),
-            Self::Delete { kind, key, .. } => (kind, key),
+            Self::Delete { kind, key, .. } | Self::Retry { kind, key } => (kind, key),
             Self::Raise(news) => (news.channel, &news.scope),
         }
     }
@@ -217,7 +224,7 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: StoredNotes, most: u64) -
         let expected = match change {
             NoteChange::Put { expected, .. } => *expected,
             NoteChange::Delete { version, .. } => NoteExpected::Version(*version),
-            NoteChange::Raise(_) => {
+            NoteChange::Raise(_) | NoteChange::Retry { .. } => {
                 versions.push(0);
                 continue;
             }
@@ -244,7 +251,7 @@ pub(crate) fn judge(changes: &[NoteChange], mut found: StoredNotes, most: u64) -
                     }
                 }
             }
-            NoteChange::Delete { .. } | NoteChange::Raise(_) => versions.push(0),
+            NoteChange::Delete { .. } | NoteChange::Raise(_) | NoteChange::Retry { .. } => versions.push(0),
         }
     }
     // Who has too many already, because fewer are allowed now, can still change and close what is there.

@@ -92,6 +92,10 @@ pub(super) fn write<'a>(
             }
             NoteChange::Delete { kind, key, .. } => send!(client, &statements.cut_note, kind, key),
             NoteChange::Raise(news) => raise(client, statements, news, now),
+            NoteChange::Retry { kind, key } => {
+                let (give_up_at, now) = (Raise::give_up_at(now).micros(), now.micros());
+                send!(client, &statements.retry, kind, key, now, give_up_at)
+            }
         });
     }
     all

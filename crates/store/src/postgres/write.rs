@@ -1,6 +1,6 @@
 //! The statements of the writer in Postgres: prepared once per connection, with whole columns as array parameters.
 
-use placet_core::{GrantEnd, Time};
+use placet_core::{GrantEnd, Time, door};
 use tokio_postgres::{Client, Error, Statement as Prepared};
 
 use super::{
@@ -99,6 +99,8 @@ statements! {
          SELECT n.kind, n.key, $3::bigint, 0, $4::text, 'waiting', 0, $5::bigint, $6::bigint, 0
          FROM notes n WHERE n.kind = $1 AND n.scope = $2"
     );
+    retry = "UPDATE outbox SET state = 'waiting', attempts = 0, next_at = $3, give_up_at = $4, last_error = NULL
+             WHERE channel = $1 AND subject = $2 AND told < wanted";
     put_policies = "INSERT INTO policies (seq, hash, source, who, at, text)
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])";
     put_grants = "INSERT INTO grants (id, data, digest, pattern, used)
@@ -109,6 +111,7 @@ statements! {
     end_grants = "UPDATE grants g SET ended_at = $3, ended_why = n.why FROM unnest($1::text[], $2::text[]) AS n (id, why) WHERE g.id = n.id";
     no_trust = "DELETE FROM trust";
     no_notes = "DELETE FROM notes";
+    no_followers = "DELETE FROM outbox WHERE channel = $1";
     cut_trust = "DELETE FROM trust WHERE digest BETWEEN $1 AND $2";
     add_trust = "INSERT INTO trust (digest, count, at, seq) VALUES ($1, 1, $2, $3) ON CONFLICT (digest) DO UPDATE
                  SET count = CASE WHEN trust.at <= $4 THEN 0 ELSE trust.count END + 1, at = excluded.at, seq = excluded.seq
@@ -162,6 +165,7 @@ statements! {
     cut_note = "WITH told AS (DELETE FROM outbox WHERE channel = $1 AND subject = $2)
                 DELETE FROM notes WHERE kind = $1 AND key = $2";
     prune_notes = "WITH old AS MATERIALIZED (SELECT kind, key FROM notes WHERE keep_until < $1 ORDER BY keep_until LIMIT $2),
+                   told AS (DELETE FROM outbox o USING old WHERE o.channel = old.kind AND o.subject = old.key),
                    gone AS (DELETE FROM notes n USING old WHERE n.kind = old.kind AND n.key = old.key RETURNING 1)
                    SELECT count(*) FROM gone";
     /// The name of a batch that does not move the head.
@@ -187,9 +191,9 @@ statements! {
              WHERE o.channel = due.channel AND o.subject = due.subject
              RETURNING o.channel, o.subject, o.wanted, o.body, o.attempts";
     leased = "SELECT wanted, told, attempts, give_up_at FROM outbox
-              WHERE channel = $1 AND subject = $2 AND state = 'waiting' AND lease_owner = $3 FOR UPDATE";
+              WHERE channel = $1 AND subject = $2 AND state = 'waiting' AND lease_owner = $3 AND wanted >= $4 FOR UPDATE";
     attempted = "UPDATE outbox SET state = $3, told = $4, attempts = $5, next_at = $6, lease_until = 0, lease_owner = NULL,
-                     last_error = $7
+                     last_error = $7, body = CASE WHEN $4 < wanted THEN body END
                  WHERE channel = $1 AND subject = $2";
     prune_answers = "WITH old AS MATERIALIZED (
                          SELECT i.id FROM idempotency i LEFT JOIN requests r ON r.seq = i.request
@@ -199,8 +203,10 @@ statements! {
     /// As long as somebody follows, what they were told is known.
     prune_outbox = "WITH old AS MATERIALIZED (
                         SELECT o.channel, o.subject FROM outbox o WHERE o.state <> 'waiting' AND o.next_at < $1
-                            AND NOT EXISTS (SELECT 1 FROM notes n WHERE n.kind = o.channel AND n.key = o.subject) LIMIT 1000)
-                    DELETE FROM outbox o USING old WHERE o.channel = old.channel AND o.subject = old.subject";
+                            AND NOT EXISTS (SELECT 1 FROM notes n WHERE n.kind = o.channel AND n.key = o.subject) LIMIT 1000
+                        FOR UPDATE OF o SKIP LOCKED)
+                    DELETE FROM outbox o USING old
+                    WHERE o.channel = old.channel AND o.subject = old.subject AND o.state <> 'waiting' AND o.next_at < $1";
     prune_trust = "DELETE FROM trust WHERE digest IN (SELECT digest FROM trust WHERE at < $1 LIMIT 1000)";
     prune_grants = "DELETE FROM grants WHERE id IN (SELECT id FROM grants WHERE ended_at < $1 LIMIT 1000)";
 }
@@ -443,6 +449,7 @@ impl Statements {
         if changes.no_trust {
             all.push(send!(client, &self.no_trust,));
             all.push(send!(client, &self.no_notes,));
+            all.push(send!(client, &self.no_followers, door::PUSH));
         }
         // One after the other: what comes later counts from what came before.
         let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());

@@ -482,12 +482,13 @@ impl Backend for PostgresWriter {
     ) -> Result<(), StoreError> {
         let (channel, subject, owner) =
             (delivery.channel.clone(), delivery.subject.clone(), owner.to_owned());
+        let level = int(delivery.wanted);
         let (now, found) = self
             .small(move |Session { client, statements, .. }| {
-                vec![send!(client, &statements.leased, channel, subject, owner)]
+                vec![send!(client, &statements.leased, channel, subject, owner, level)]
             })
             .await?;
-        // The lease ran out and another owner has it: the result of that owner counts.
+        // The lease ran out and another owner has it: the result of that owner counts. A row with a lower level is a new one.
         let Some(row) = found.first().and_then(|rows| rows.first()) else {
             self.rollback().await;
             return Ok(());

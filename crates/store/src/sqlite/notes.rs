@@ -9,7 +9,7 @@ use super::{
     writer::raise,
 };
 use crate::{
-    Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesOutcome, StoreError,
+    Note, NoteChange, NoteFilter, NotePage, NotePlace, NotesOutcome, Raise, StoreError,
     notes::{COLUMNS, PRUNED, StoredNote, StoredNotes, count_sql, counted, judge, page, page_sql},
     rows::int,
 };
@@ -81,23 +81,40 @@ pub(super) fn change(
                 ])?;
             }
             NoteChange::Delete { kind, key, .. } => {
-                db.prepare_cached("DELETE FROM outbox WHERE channel = ?1 AND subject = ?2")?
-                    .execute([*kind, key])?;
+                cut_row(db, kind, key)?;
                 db.prepare_cached("DELETE FROM notes WHERE kind = ?1 AND key = ?2")?.execute([*kind, key])?;
             }
             NoteChange::Raise(news) => raise(db, news, now)?,
+            NoteChange::Retry { kind, key } => {
+                db.prepare_cached(
+                    "UPDATE outbox SET state = 'waiting', attempts = 0, next_at = ?3, give_up_at = ?4, last_error = NULL
+                     WHERE channel = ?1 AND subject = ?2 AND told < wanted",
+                )?
+                .execute(params![kind, key, now.micros(), Raise::give_up_at(now).micros()])?;
+            }
         }
     }
     Ok(done)
 }
 
+/// Deletes what a follower still had to be told, and what it was told: one of the same name is a new one.
+fn cut_row(db: &Connection, kind: &str, key: &str) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM outbox WHERE channel = ?1 AND subject = ?2")?.execute([kind, key])?;
+    Ok(())
+}
+
 pub(super) fn prune(db: &Connection, now: Time) -> Result<u64, StoreError> {
-    let deleted = db
-        .prepare_cached(
-            "DELETE FROM notes WHERE rowid IN (SELECT rowid FROM notes WHERE keep_until < ?1 ORDER BY keep_until LIMIT ?2)",
-        )?
-        .execute(params![now.micros(), PRUNED])?;
-    Ok(deleted as u64)
+    let mut delete = db.prepare_cached(
+        "DELETE FROM notes WHERE rowid IN (SELECT rowid FROM notes WHERE keep_until < ?1 ORDER BY keep_until LIMIT ?2)
+         RETURNING kind, key",
+    )?;
+    let deleted = delete
+        .query_map(params![now.micros(), PRUNED], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<Vec<(String, String)>, _>>()?;
+    for (kind, key) in &deleted {
+        cut_row(db, kind, key)?;
+    }
+    Ok(deleted.len() as u64)
 }
 
 impl SqliteReaders {

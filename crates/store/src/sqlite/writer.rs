@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use placet_core::{Directory, GrantEnd, Request, SessionId, Time};
+use placet_core::{Directory, GrantEnd, Request, SessionId, Time, door};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{OpenFiles, Recent, events, notes, number, readers};
@@ -301,6 +301,7 @@ impl SqliteWriter {
         }
         if changes.no_trust {
             db.execute_batch("DELETE FROM trust; DELETE FROM notes")?;
+            db.execute("DELETE FROM outbox WHERE channel = ?1", [door::PUSH])?;
         }
         let (now, idle) = (changes.now.micros(), idle_before(changes.now).micros());
         for (digest, change) in &changes.trust {
@@ -492,9 +493,9 @@ impl Backend for SqliteWriter {
             let found = db
                 .prepare_cached(
                     "SELECT wanted, told, attempts, give_up_at FROM outbox
-                     WHERE channel = ?1 AND subject = ?2 AND state = 'waiting' AND lease_owner = ?3",
+                     WHERE channel = ?1 AND subject = ?2 AND state = 'waiting' AND lease_owner = ?3 AND wanted >= ?4",
                 )?
-                .query_row([&*delivery.channel, &*delivery.subject, owner], |row| {
+                .query_row(params![delivery.channel, delivery.subject, owner, int(delivery.wanted)], |row| {
                     Ok(WaitingRow {
                         wanted: number(row, 0)?,
                         told: number(row, 1)?,
@@ -503,12 +504,12 @@ impl Backend for SqliteWriter {
                     })
                 })
                 .optional()?;
-            // The lease ran out and another owner has it: the result of that owner counts.
+            // The lease ran out and another owner has it: the result of that owner counts. A row with a lower level is a new one.
             let Some(row) = found else { return Ok(()) };
             let after = row.after(delivery.wanted, result, now);
             db.prepare_cached(
                 "UPDATE outbox SET state = ?3, told = ?4, attempts = ?5, next_at = ?6, lease_until = 0, lease_owner = NULL,
-                     last_error = ?7
+                     last_error = ?7, body = CASE WHEN ?4 < wanted THEN body END
                  WHERE channel = ?1 AND subject = ?2",
             )?
             .execute(params![

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use placet_core::{Actor, Command, DecisionWord, Request, door};
 use placet_store::{
     AttemptResult, Channels, Clock as _, CommandUnit, Delivery, NewNote, NoteChange, NoteExpected,
-    NotesOutcome, Raise,
+    NotesOutcome, Raise, Store, backup, restore,
 };
-use placet_testkit::{Backend, both};
+use placet_testkit::{Backend, Place, both};
 
 use crate::shop::{Shop, ann, bot, cancel, decide};
 
@@ -242,6 +242,62 @@ both! {
         shop.done(&Actor { name: "bot".to_owned(), ..agent.clone() }, cancel(request.id)).await;
         let last = shop.store.head().await.unwrap().1;
         assert_eq!(levels(&shop).await, row(last, request.seq, "waiting"));
+        shop.finish().await;
+    }
+
+    async fn a_follower_that_is_pruned_leaves_no_row_behind(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        change(&shop, vec![follower(&shop, "task/1", NoteExpected::Absent), raise(5)]).await;
+        shop.clock.advance(Duration::from_hours(1_001));
+        change(&shop, vec![follower(&shop, "task/2", NoteExpected::Absent), raise(4)]).await;
+        assert_eq!(shop.store.prune_notes().await.unwrap(), 1);
+        assert_eq!(levels(&shop).await, row(4, 0, "waiting"), "the row of the other follower");
+        shop.finish().await;
+    }
+
+    async fn a_restore_drops_the_rows_of_followers_with_their_notes(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        change(&shop, vec![follower(&shop, "task/1", NoteExpected::Absent), raise(5)]).await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        backup(&shop.place.location(), &file).await.unwrap();
+        for to in Backend::ALL {
+            let into = Place::new(to).await;
+            restore(&file, &into.location(), shop.clock.clone(), |_| {}).await.unwrap();
+            Store::open(into.options(shop.clock.clone())).await.unwrap().close().await;
+            assert!(into.rows("SELECT subject FROM outbox").await.is_empty());
+        }
+        shop.finish().await;
+    }
+
+    async fn what_is_posted_is_kept_until_it_is_delivered(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        change(&shop, vec![follower(&shop, "task/1", NoteExpected::Absent), raise(5)]).await;
+        let kept = async || shop.place.rows("SELECT 1 FROM outbox WHERE body IS NOT NULL").await.len();
+        let first = lease(&shop, "a").await;
+        change(&shop, vec![raise(6)]).await;
+        attempt(&shop, "a", &first[0], AttemptResult::Delivered).await;
+        assert_eq!((levels(&shop).await, kept().await), (row(6, 5, "waiting"), 1));
+        let second = lease(&shop, "a").await;
+        attempt(&shop, "a", &second[0], AttemptResult::Delivered).await;
+        assert_eq!((levels(&shop).await, kept().await), (row(6, 6, "delivered"), 0));
+        shop.finish().await;
+    }
+
+    async fn the_result_of_an_attempt_for_a_row_that_was_deleted_settles_no_row_that_replaced_it(backend: Backend) {
+        let shop = Shop::open(backend).await;
+        change(&shop, vec![follower(&shop, "task/1", NoteExpected::Absent), raise(5)]).await;
+        let first = lease(&shop, "a").await;
+        let gone = NoteChange::Delete { kind: CHANNEL, key: "task/1".to_owned(), version: 1 };
+        change(&shop, vec![gone]).await;
+        change(&shop, vec![follower(&shop, "task/1", NoteExpected::Absent), raise(1)]).await;
+        let second = lease(&shop, "a").await;
+        for result in [AttemptResult::Delivered, AttemptResult::Refused("no".to_owned())] {
+            attempt(&shop, "a", &first[0], result).await;
+            assert_eq!(levels(&shop).await, row(1, 0, "waiting"));
+        }
+        attempt(&shop, "a", &second[0], AttemptResult::Delivered).await;
+        assert_eq!(levels(&shop).await, row(1, 1, "delivered"));
         shop.finish().await;
     }
 }
