@@ -468,6 +468,50 @@ both! {
         server.kit.clock().advance(Duration::from_hours(25));
         assert_eq!(server.kit.gate().prune_notes().await.expect("pruned"), 1);
         assert!(way.list_wishes(&bot, id(&task)).await.expect("a list").is_empty());
+        // Set after that, it is a new one.
+        way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("a new wish");
+        assert_eq!(Way::state(receiver.until(2).await[1].task()), "completed");
+        server.finish().await;
+    }
+
+    async fn a_config_that_is_set_again_begins_its_retries_again(backend: Backend) {
+        let server = start(backend).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let mut receiver = Receiver::start().await;
+        let way = Way::NewRpc;
+        let task = way.ask(&bot, "m").await;
+        way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("a wish");
+        receiver.answer_next(StatusCode::GONE.into_response());
+        receiver.answer_next(StatusCode::SERVICE_UNAVAILABLE.into_response());
+        approve(&ann).await;
+        receiver.until(1).await;
+        none_open(&server).await;
+        way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("the same wish");
+        assert_eq!(Way::state(receiver.until(2).await[1].task()), "completed", "it was given up before");
+        failed(&server, &receiver.url(), 1).await;
+        // It waits for its next attempt: setting it again is one, without a wait.
+        way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("the same wish");
+        receiver.until(3).await;
+        way.set(&bot, id(&task), way.config(&receiver.url())).await.expect("the same wish");
+        all_told(&server).await;
+        assert_eq!(receiver.posted().len(), 3, "what was told is not told again");
+        server.finish().await;
+    }
+
+    async fn an_end_that_was_posted_to_the_address_before_is_posted_to_the_new_one(backend: Backend) {
+        let server = start(backend).await;
+        let (bot, ann) = (server.agent("bot").await, server.reviewer("ann").await);
+        let (mut first, mut second) = (Receiver::start().await, Receiver::start().await);
+        let way = Way::NewRpc;
+        let task = way.ask(&bot, "m").await;
+        way.set(&bot, id(&task), way.config(&first.url())).await.expect("a wish");
+        let shared = first.shared.clone();
+        let held = shared.hold().await;
+        approve(&ann).await;
+        first.until(1).await;
+        way.set(&bot, id(&task), way.config(&second.url())).await.expect("the wish at another address");
+        drop(held);
+        assert_eq!(Way::state(second.until_tried(&server, 1).await[0].task()), "completed");
         server.finish().await;
     }
 

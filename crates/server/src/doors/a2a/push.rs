@@ -115,7 +115,8 @@ pub(super) async fn set(
         let put = NoteChange::Put { note: new.note(&state.gate, task.key, &actor.name), expected };
         // It is looked at once at least: the task may have changed before anything followed it.
         let look = Raise { channel: KIND, scope: task.key.to_owned(), wanted: 1, body: None };
-        let mut changes = vec![put];
+        // Set again, what it was not told yet is retried from the beginning.
+        let mut changes = vec![put, NoteChange::Retry { kind: KIND, key: key.clone() }];
         changes.extend(task.is_read_again.then_some(NoteChange::Raise(look)));
         let Ok(versions) = state.gate.change_notes(changes).await.map_err(wrong)? else { continue };
         let all = of_task(state, task.key).await.map_err(wrong)?;

@@ -44,15 +44,8 @@ pub(super) async fn announce(
         news
     };
     // In one transaction: a state that counts as announced is in the outbox.
-    let raise = |scope: String, facts: &TaskRecord| {
-        NoteChange::Raise(Raise {
-            channel: door::PUSH,
-            scope,
-            wanted: facts.generation,
-            body: Some(push::trimmed(shown.task.clone()).to_string().into()),
-        })
-    };
-    kept::update_and_raise(&state.gate, agent, kept, change, Some(&raise)).await.map_err(wrong)?;
+    let news = |scope: String, facts: &TaskRecord| raise(scope, facts.generation, shown);
+    kept::update_and_raise(&state.gate, agent, kept, change, Some(&news)).await.map_err(wrong)?;
     Ok(())
 }
 
@@ -73,16 +66,20 @@ pub(super) async fn set(
     let generation = kept.facts.generation;
     let about = TaskRef { key: &key, id: &kept.id, generation, ended, is_read_again: false };
     let set = push::set(state, actor, about, version, config).await?;
-    if ended {
-        // The end may be announced already, and the new follower has not heard of it.
-        let again = kept::update(&state.gate, agent, &mut kept, |facts| {
-            !std::mem::take(&mut facts.announced).is_empty()
-        });
-        again.await.map_err(|error| fault(state, error))?;
-    }
     // What happened since it was read is told as well.
-    snapshot(state, agent, &mut kept, None).await?;
+    let shown = snapshot(state, agent, &mut kept, None).await?;
+    // It may have been announced before the config was stored. Followers that have heard of it ignore this.
+    let wrong = |error| fault(state, error);
+    if let Some(fresh) = kept::load(&state.gate, agent, &kept.id).await.map_err(wrong)? {
+        let news = raise(key, fresh.facts.generation, &shown);
+        let _ = state.gate.change_notes(vec![news]).await.map_err(wrong)?;
+    }
     Ok(set)
+}
+
+fn raise(scope: String, generation: u64, shown: &Snapshot) -> NoteChange {
+    let body = Some(push::trimmed(shown.task.clone()).to_string().into());
+    NoteChange::Raise(Raise { channel: door::PUSH, scope, wanted: generation, body })
 }
 
 /// Makes sure that a task that is followed is read.

@@ -82,17 +82,20 @@ impl StoredConfig {
     /// The message that tells its receiver how the task is.
     pub(super) fn post(&self, task: Value, last: bool) -> Post {
         let (body, media) = self.version().pushed(task);
+        Post { url: self.url.clone(), headers: self.headers(), media, body: body.to_string(), last }
+    }
+
+    /// Whether a message was made by this config, and not by one of the same name before it.
+    pub(super) fn sends(&self, post: &Post) -> bool {
+        self.url == post.url && self.headers() == post.headers
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
         let token = self.token.clone().map(|token| ("x-a2a-notification-token", token));
         // A scheme without credentials says what the receiver takes: there is nothing to show.
         let shown = self.scheme.as_ref().zip(self.credentials.as_ref());
         let shown = shown.map(|(scheme, credentials)| ("authorization", format!("{scheme} {credentials}")));
-        Post {
-            url: self.url.clone(),
-            headers: token.into_iter().chain(shown).collect(),
-            media,
-            body: body.to_string(),
-            last,
-        }
+        token.into_iter().chain(shown).collect()
     }
 }
 

@@ -32,6 +32,9 @@ impl TaskNews {
             return Ok(Err(AttemptResult::Delivered));
         }
         if let Some(body) = &delivery.body {
+            if delivery.wanted <= config.known {
+                return Ok(Err(AttemptResult::Delivered));
+            }
             let task: Value = serde_json::from_str(body).unwrap_or_default();
             let state = AgentTask::of(&task).and_then(|seen| seen.state);
             return Ok(Ok(config.post(task, state.is_some_and(TaskState::is_terminal))));
@@ -53,16 +56,20 @@ impl TaskNews {
     }
 
     /// Keeps the config for some time from now, and what was posted if it was the end. Nothing if it was deleted meanwhile.
-    async fn keep(&self, delivery: &Delivery, last: bool) -> Result<(), GateError> {
+    /// One that was replaced meanwhile has not heard of it: it is posted again.
+    async fn keep(&self, delivery: &Delivery, post: &Post) -> Result<AttemptResult, GateError> {
         while let Some((there, mut config)) = self.config(delivery).await? {
-            config.ended |= last;
+            if !config.sends(post) {
+                return Ok(AttemptResult::Failed("its config was replaced meanwhile".to_owned()));
+            }
+            config.ended |= post.last;
             let note = config.note(&self.0.gate, &there.scope, &there.owner);
             let change = NoteChange::Put { note, expected: NoteExpected::Version(there.version) };
             if self.0.gate.change_notes(vec![change]).await?.is_ok() {
                 break;
             }
         }
-        Ok(())
+        Ok(AttemptResult::Delivered)
     }
 }
 
@@ -84,10 +91,8 @@ impl PostSource for TaskNews {
 
     fn posted<'a>(&'a self, delivery: &'a Delivery, post: &'a Post) -> Attempt<'a> {
         Box::pin(async {
-            match self.keep(delivery, post.last).await {
-                Ok(()) => AttemptResult::Delivered,
-                Err(error) => AttemptResult::Failed(error.to_string()),
-            }
+            let kept = self.keep(delivery, post).await;
+            kept.unwrap_or_else(|error| AttemptResult::Failed(error.to_string()))
         })
     }
 }
