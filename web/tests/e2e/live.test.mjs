@@ -131,7 +131,7 @@ async function endSessions(page) {
   await server.admin.ok("DELETE", `/v1/sessions/${session.id}`);
 }
 
-const KEPT = /What you typed is kept/;
+const KEPT = /what you typed is kept/;
 const signedOut = (page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
 
 /** What waited in the page would have been sent by now: the page has had an answer to a later call. */

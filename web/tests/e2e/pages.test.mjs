@@ -138,7 +138,7 @@ test("policy: errors stand at their lines, what-if lists the dangerous first, sa
   for (let at = 0; at < report.denied_now_allowed_count; at += 1)
     assert.match(rows[at], /Denied by a person/);
   await page.getByText(`It would allow ${report.denied_now_allowed_count} request`).first().waitFor();
-  await page.getByRole("img", { name: /From what was said then/ }).waitFor();
+  await page.getByRole("img", { name: /The effect then/ }).waitFor();
 
   // Somebody else is faster: nothing is overwritten unseen.
   await server.admin.ok("PUT", "/v1/policy", { policy: `${text}\n# by somebody else\n` });

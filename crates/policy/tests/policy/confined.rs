@@ -98,7 +98,7 @@ fn what_destroys_publishes_or_needs_more_than_the_workspace_waits_also_where_it_
         ("git -C src push", Risk::Medium),
         ("git --no-pager stash push", Risk::Medium),
         ("git stash push && git push", Risk::Medium),
-        ("env X=1 git p*", Risk::Medium),
+        ("env X=1 git p*", Risk::Critical),
         ("git push -u origin topic --force-with-lease", Risk::High),
         ("git -C src push origin +topic", Risk::High),
         ("git fetch && git rebase", Risk::Medium),
