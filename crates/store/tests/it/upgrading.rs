@@ -6,7 +6,7 @@ use std::{
 };
 
 use placet_core::{Role, VoidedCredential};
-use placet_store::{Filter, Store, backup, restore};
+use placet_store::{Clock as _, Filter, Store, SystemClock, backup, restore};
 use placet_testkit::{Backend, FakeClock, Place, both, lay_out_version_0_2};
 
 const SQLITE_HEAD: &str = "sha256:ce290c82b3179ab032b0f0a36585a26112c8b0148477c6c6412e470abd31fd87";
@@ -36,8 +36,7 @@ async fn found_by_lists(store: &Store) {
 
 /// The time of this machine, which is the one of its databases.
 fn micros() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    u64::try_from(since.as_micros()).unwrap()
+    u64::try_from(SystemClock::new().now().micros()).unwrap()
 }
 
 both! {
