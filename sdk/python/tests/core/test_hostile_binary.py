@@ -82,7 +82,10 @@ def named(modes: list[Mode]) -> list[str]:
 @pytest.mark.parametrize("mode", named(CONTROLS))
 def test_the_hook_allows_what_is_honest(hooked, mode):
     answer = json.loads(hooked[mode].said)["hookSpecificOutput"]
-    assert answer["permissionDecision"] == "allow"
+    # This session was never seen to run what its hook hands it, so edited arguments are not handed over.
+    edited = mode == "honest_edit"
+    assert answer["permissionDecision"] == ("deny" if edited else "allow")
+    assert not edited or "approved with changes" in answer["permissionDecisionReason"]
 
 
 @pytest.mark.parametrize("mode", named(LIES))

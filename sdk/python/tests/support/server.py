@@ -148,8 +148,13 @@ class Server:
     def key(self, role: str, name: str, owner: str | None = None) -> str:
         """A new key."""
         body = {"role": role, "name": name, **({"owner": owner} if owner else {})}
+        # Without the environment: pytest changes it while the next server starts in another thread.
         made = httpx.post(
-            f"{self.url}/v1/keys", json=body, headers={"Authorization": f"Bearer {self.admin}"}, timeout=BOUND
+            f"{self.url}/v1/keys",
+            json=body,
+            headers={"Authorization": f"Bearer {self.admin}"},
+            timeout=BOUND,
+            trust_env=False,
         )
         made.raise_for_status()
         return made.json()["key"]
