@@ -18,12 +18,13 @@ fn section(heading: &str) -> String {
     rest.split("\n## ").next().unwrap_or_default().to_owned()
 }
 
+/// The source files below a folder, less those with tests alone.
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             rust_files(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+        } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs") {
             found.push(path);
         }
     }
