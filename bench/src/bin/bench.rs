@@ -46,7 +46,8 @@ struct Args {
     /// A running community gateway to compare the approvals door with, such as http://127.0.0.1:8000.
     #[arg(long, value_name = "URL", value_parser = peer)]
     approvals_peer: Option<SocketAddr>,
-    /// Another build of `placet`, usually an older one: measures only both, in turns.
+    /// Another build of `placet`, usually an older one: measures only both, in turns. `--only` chooses among creates,
+    /// cycles, decide, wake, doors and memory.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// How many pairs then.
@@ -100,9 +101,8 @@ async fn run(args: Args) -> Result<ExitCode> {
         peers: Peers { events: args.events_peer, approvals: args.approvals_peer },
     };
     if let Some(old) = &args.against {
-        let rows =
-            pairs::compare(old, &bench.bin, &bench.dir, bench.sizes.pace, usize::try_from(args.pairs)?);
-        let rows = rows.await?;
+        let pairs = usize::try_from(args.pairs)?;
+        let rows = pairs::compare(old, &bench.bin, &bench.dir, bench.sizes.pace, pairs, &args.only).await?;
         if let Some(parent) = args.out.parent() {
             std::fs::create_dir_all(parent)?;
         }

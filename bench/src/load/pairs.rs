@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::closed::{self, Pace, Workload};
+use super::delivery;
+use super::fill;
+use super::parked::{self, Protocol};
+use super::rows::Part;
 use super::subject::Subject;
 use super::wake;
 use crate::node::say;
@@ -18,28 +22,68 @@ enum Measure {
     Creates { clients: usize },
     Cycles { clients: usize },
     Decide { decisions: usize },
+    Wake { waiters: usize },
+    Respond { workers: usize, each: usize },
+    Memory { protocol: Protocol, parked: usize },
 }
 
 impl Measure {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 9] = [
         Self::Creates { clients: 1 },
         Self::Creates { clients: 64 },
         Self::Cycles { clients: 64 },
         Self::Decide { decisions: 300 },
+        Self::Wake { waiters: 100 },
+        Self::Respond { workers: 1, each: 100 },
+        Self::Respond { workers: 16, each: 20 },
+        Self::Memory { protocol: Protocol::Http1, parked: 2_000 },
+        Self::Memory { protocol: Protocol::Http2, parked: 4_000 },
     ];
+
+    /// The part of the table that has the same figure.
+    fn part(self) -> Part {
+        match self {
+            Self::Creates { .. } => Part::Creates,
+            Self::Cycles { .. } => Part::Cycles,
+            Self::Decide { .. } => Part::Decide,
+            Self::Wake { .. } => Part::Wake,
+            Self::Respond { .. } => Part::Doors,
+            Self::Memory { .. } => Part::Memory,
+        }
+    }
 
     fn name(self) -> String {
         match self {
             Self::Creates { clients } => format!("durable creates, {clients} clients"),
             Self::Cycles { clients } => format!("whole cycles, {clients} clients"),
-            Self::Decide { .. } => "decisions acknowledged, one by one (1 / p50)".to_owned(),
+            Self::Decide { .. } => "decision acknowledged, one by one, p50".to_owned(),
+            Self::Wake { .. } => "sent to answered, 1 waiter, p50".to_owned(),
+            Self::Respond { workers, .. } => format!("respond to agent, {workers} at a time, p50"),
+            Self::Memory { protocol: Protocol::Http1, parked } => {
+                format!("memory per parked waiter, HTTP/1.1, {parked} parked")
+            }
+            Self::Memory { protocol: Protocol::Http2, parked } => {
+                format!("memory per parked waiter, HTTP/2, {parked} parked")
+            }
         }
     }
 
-    /// How many per second. In every row more is better.
+    /// The unit of its figures.
+    fn unit(self) -> &'static str {
+        match self {
+            Self::Creates { .. } | Self::Cycles { .. } => "/s",
+            Self::Decide { .. } | Self::Wake { .. } | Self::Respond { .. } => "ms",
+            Self::Memory { .. } => "KiB",
+        }
+    }
+
     async fn of(self, bin: &Path, dir: &Path, pace: Pace) -> Result<f64> {
-        let subject = Subject::start(bin, dir)?;
-        let targets = [subject.target().clone()];
+        let subject = match self {
+            Self::Respond { .. } => Subject::open(bin, dir)?,
+            _ => Subject::start(bin, dir)?,
+        };
+        let target = subject.target();
+        let targets = [target.clone()];
         Ok(match self {
             Self::Creates { clients } => {
                 closed::run(&targets, clients, Workload::Create { keyed: false }, pace).await?.per_second
@@ -47,25 +91,37 @@ impl Measure {
             Self::Cycles { clients } => {
                 closed::run(&targets, clients, Workload::Cycle, pace).await?.per_second
             }
-            Self::Decide { decisions } => {
-                1_000.0 / wake::acknowledgements(subject.target(), decisions).await?.p50()
+            Self::Decide { decisions } => wake::acknowledgements(target, decisions).await?.p50(),
+            Self::Wake { waiters } => wake::one_by_one(target, 1, waiters).await?.sent_to_answered.p50(),
+            Self::Respond { workers, each } => {
+                let times = delivery::run(target.addr, workers, each).await?;
+                if times.lost > 0 {
+                    bail!("{} answers never reached their agent", times.lost);
+                }
+                times.delivered.p50()
+            }
+            Self::Memory { protocol, parked } => {
+                let held = fill::create(target, parked).await?;
+                parked::bytes_per_waiter(target, &held, protocol).await? / 1024.0
             }
         })
     }
 }
 
-/// One row: the new build's figure relative to the old one's.
+/// One row: the new build beside the old one.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Row {
     /// What was measured.
     pub what: String,
+    /// The unit of both figures.
+    pub unit: &'static str,
     /// How many pairs.
     pub pairs: usize,
-    /// The median of old and new, in calls per second.
+    /// The median of the old build.
     pub old: f64,
-    /// The same of the new build.
+    /// The median of the new build.
     pub new: f64,
-    /// The median of the ratios new to old. Above 1 the new one is faster.
+    /// The median of the ratios of neighbours. Above 1 the new build is better: faster, or smaller.
     pub ratio: f64,
     /// The 95 % interval of that median.
     pub low: f64,
@@ -73,30 +129,45 @@ pub struct Row {
     pub high: f64,
 }
 
-/// Measures both in turns. The order changes with every pair.
-pub async fn compare(old: &Path, new: &Path, dir: &Path, pace: Pace, pairs: usize) -> Result<Vec<Row>> {
+/// Measures both in turns. The order changes with every pair. Without `parts`, everything that can be compared.
+pub async fn compare(
+    old: &Path,
+    new: &Path,
+    dir: &Path,
+    pace: Pace,
+    pairs: usize,
+    parts: &[Part],
+) -> Result<Vec<Row>> {
     if pairs < FEWEST {
         bail!("--pairs must be at least {FEWEST}: fewer have no 95 % interval");
     }
+    let chosen = |measure: &Measure| parts.is_empty() || parts.contains(&measure.part());
+    let measures: Vec<Measure> = Measure::ALL.into_iter().filter(chosen).collect();
+    if measures.is_empty() {
+        bail!("`--against` compares creates, cycles, decide, wake, doors and memory: name one of these");
+    }
     let bins: [PathBuf; 2] = [old.canonicalize()?, new.canonicalize()?];
-    let mut found: Vec<[Vec<f64>; 2]> = vec![[Vec::new(), Vec::new()]; Measure::ALL.len()];
+    let mut found: Vec<[Vec<f64>; 2]> = vec![[Vec::new(), Vec::new()]; measures.len()];
     for pair in 0..pairs {
         say(format!("pair {} of {pairs}", pair + 1));
-        for (measure, values) in Measure::ALL.iter().zip(&mut found) {
+        for (measure, values) in measures.iter().zip(&mut found) {
             for turn in 0..2 {
                 let which = (pair + turn) % 2;
                 values[which].push(measure.of(&bins[which], dir, pace).await?);
             }
         }
     }
-    Ok(Measure::ALL.iter().zip(found).map(|(measure, [old, new])| row(measure.name(), &old, &new)).collect())
+    Ok(measures.iter().zip(found).map(|(measure, [old, new])| row(*measure, &old, &new)).collect())
 }
 
-fn row(what: String, old: &[f64], new: &[f64]) -> Row {
-    let ratios = sorted(old.iter().zip(new).map(|(old, new)| new / old));
+fn row(measure: Measure, old: &[f64], new: &[f64]) -> Row {
+    // Fewer milliseconds and less memory are better.
+    let better = |(old, new): (&f64, &f64)| if measure.unit() == "/s" { new / old } else { old / new };
+    let ratios = sorted(old.iter().zip(new).map(better));
     let (low, high) = interval(&ratios);
     Row {
-        what,
+        what: measure.name(),
+        unit: measure.unit(),
         pairs: ratios.len(),
         old: median(&sorted(old.iter().copied())),
         new: median(&sorted(new.iter().copied())),
@@ -130,10 +201,14 @@ fn interval(sorted: &[f64]) -> (f64, f64) {
 
 /// The rows as a table.
 pub fn table(rows: &[Row]) -> String {
-    let head = "| | old /s | new /s | new : old | 95 % |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let head =
+        "| | unit | old | new | times better | 95 % |\n| --- | --- | ---: | ---: | ---: | --- |\n".to_owned();
     let line = |row: &Row| {
-        let Row { what, old, new, ratio, low, high, .. } = row;
-        format!("| {what} | {old:.0} | {new:.0} | {ratio:.3} | {low:.3} to {high:.3} |\n")
+        let Row { what, unit, old, new, ratio, low, high, .. } = row;
+        let digits = if *unit == "/s" { 0 } else { 2 };
+        format!(
+            "| {what} | {unit} | {old:.digits$} | {new:.digits$} | {ratio:.3} | {low:.3} to {high:.3} |\n"
+        )
     };
     std::iter::once(head).chain(rows.iter().map(line)).collect()
 }
@@ -153,8 +228,14 @@ mod tests {
 
     #[test]
     fn a_ratio_is_of_neighbours_not_of_medians() {
-        let row =
-            row("x".to_owned(), &[1.0, 10.0, 100.0, 1.0, 10.0, 100.0], &[2.0, 20.0, 200.0, 2.0, 20.0, 200.0]);
+        let (old, new) = ([1.0, 10.0, 100.0, 1.0, 10.0, 100.0], [2.0, 20.0, 200.0, 2.0, 20.0, 200.0]);
+        let row = row(Measure::Creates { clients: 1 }, &old, &new);
         assert_eq!((row.ratio, row.low, row.high), (2.0, 2.0, 2.0));
+    }
+
+    #[test]
+    fn fewer_milliseconds_are_better() {
+        let row = row(Measure::Decide { decisions: 1 }, &[1.0; 6], &[2.0; 6]);
+        assert_eq!((row.ratio, row.old, row.new), (0.5, 1.0, 2.0));
     }
 }
