@@ -103,7 +103,7 @@ mod tests {
             Picture::of(media_type, &data).map(|picture| (picture.media_type.to_owned(), picture.bytes))
         };
         let png = b"\x89PNG\r\n\x1a\n and more of it";
-        assert_eq!(of("image/png", png), Some(("image/png".to_owned(), 24)));
+        assert_eq!(of("image/png", png), Some(("image/png".to_owned(), 23)));
         assert_eq!(of("image/gif", b"GIF89a"), Some(("image/gif".to_owned(), 6)));
         assert_eq!(of("image/jpeg", b"\xff\xd8\xff\xe0"), Some(("image/jpeg".to_owned(), 4)));
         assert_eq!(of("image/webp", b"RIFF1234WEBPVP8 "), Some(("image/webp".to_owned(), 16)));

@@ -148,7 +148,14 @@ fn check(request: &Request) -> Result<(), TestCaseError> {
         let mut texts = texts(section);
         let diff = matches!(section.body, SectionBody::Diff { .. });
         for pointer in &section.pointers {
-            let drawings = drawings(&expected[pointer], diff);
+            let mut drawings = drawings(&expected[pointer], diff);
+            // Among the values of a table or a tree, a text is told from what it only looks like.
+            let cells = matches!(section.body, SectionBody::Table { .. } | SectionBody::Tree { .. });
+            if let (true, Value::String(text)) = (cells, &expected[pointer])
+                && serde_json::from_str::<Value>(text).is_ok()
+            {
+                drawings = vec![quoted(text)];
+            }
             let found = texts.iter().position(|text| drawings.contains(text));
             prop_assert!(found.is_some(), "{} = {} is not in {:?}", pointer, expected[pointer], section);
             texts.swap_remove(found.unwrap());

@@ -29,7 +29,7 @@ fn each_known_call_has_its_own_section_and_everything_else_is_listed() {
             "diff",
             &["/arguments/path", "/arguments/content"],
         ),
-        ("execute_sql", json!({"query": "DELETE FROM t", "params": [1]}), "sql", &["/arguments/query"]),
+        ("execute_sql", json!({"query": "DELETE FROM t", "timeout": 1}), "sql", &["/arguments/query"]),
         (
             "pay",
             json!({"amount": 5, "currency": "EUR", "to": "ACME"}),
@@ -188,7 +188,7 @@ fn with_a_replacement_on_the_table_the_card_is_of_the_replacement() {
     assert_eq!(pointers(&card(&after).sections[0])[0], "/decision/arguments/amount");
     // Nothing of it ran: the card is of what was asked.
     let denied = card(&decided(on_the_table, DecisionWord::Deny, None));
-    assert_eq!(pointers(&denied.sections[0])[0], "/arguments/amount");
+    assert!(listed(&denied).contains(&"/arguments/amount") && denied.sentence.contains("ACME"), "{denied:?}");
 }
 
 #[test]
