@@ -391,16 +391,15 @@ impl Gate {
         self.admin(actor, AdminCommand::RevokeGrant { id }, None).await.map(drop)
     }
 
-    /// Equal for requests with the same call: identical pending ones can be shown and decided together.
+    /// Equal for requests with the same call: identical pending ones can be shown and decided together. A replacement is
+    /// looked at where it is on the table, so a request with one is like no other, not even one with an equal replacement.
     pub fn same(&self, request: &Request) -> Option<String> {
         let content = request.content.as_ref().filter(|_| request.kind == Kind::Action)?;
-        // The call that an approval would run: the proposal, if there is one.
-        let (arguments, replaced) = match &request.proposal {
-            Some(proposal) => (proposal.content.as_ref()?.arguments.as_ref()?, true),
-            None => (content.body.arguments()?, false),
-        };
-        let tool = content.body.tool()?;
-        let key = placet_store::same_key(&self.store.secret(), &request.agent, tool, arguments, replaced);
+        if request.proposal.is_some() {
+            return None;
+        }
+        let (tool, arguments) = (content.body.tool()?, content.body.arguments()?);
+        let key = placet_store::same_key(&self.store.secret(), &request.agent, tool, arguments);
         let key = key.ok()?;
         Some(data_encoding::BASE32_DNSSEC.encode(key.get(..16)?))
     }

@@ -67,17 +67,14 @@ struct Calls<'a> {
     values: Values<'a>,
 }
 
-/// Equal for requests whose approval would run the same call. One with a replacement on the table is never the same as
-/// one that is as it was asked.
+/// Equal for requests that ask for the same call.
 pub fn same_key(
     secret: &[u8],
     agent: &str,
     tool: &str,
     arguments: &Map<String, Value>,
-    replaced: bool,
 ) -> Result<[u8; 32], CanonicalError> {
-    let domain = if replaced { "placet/same-replaced/v1" } else { "placet/same/v1" };
-    keyed(secret, domain, &Calls { agent, tool, values: Values::Whole(arguments) })
+    keyed(secret, "placet/same/v1", &Calls { agent, tool, values: Values::Whole(arguments) })
 }
 
 /// The folder of a call: in a list, so that none differs from one that is null.
@@ -200,12 +197,11 @@ mod tests {
     fn everything_that_binds_is_in_the_digest() {
         let arguments = json!({"a": 1});
         let arguments = arguments.as_object().unwrap();
-        let base = same_key(b"s", "bot", "t", arguments, false).unwrap();
-        assert_eq!(base, same_key(b"s", "bot", "t", arguments, false).unwrap());
-        assert_ne!(base, same_key(b"z", "bot", "t", arguments, false).unwrap());
-        assert_ne!(base, same_key(b"s", "imp", "t", arguments, false).unwrap());
-        assert_ne!(base, same_key(b"s", "bot", "u", arguments, false).unwrap());
-        assert_ne!(base, same_key(b"s", "bot", "t", arguments, true).unwrap());
+        let base = same_key(b"s", "bot", "t", arguments).unwrap();
+        assert_eq!(base, same_key(b"s", "bot", "t", arguments).unwrap());
+        assert_ne!(base, same_key(b"z", "bot", "t", arguments).unwrap());
+        assert_ne!(base, same_key(b"s", "imp", "t", arguments).unwrap());
+        assert_ne!(base, same_key(b"s", "bot", "u", arguments).unwrap());
         let exact = grant_key(b"s", "bot", "t", (arguments, &[]), None).unwrap();
         let unbound = unbound_grant_key(b"s", "bot", "t", arguments).unwrap();
         assert_ne!(base, exact, "one cannot stand in for the other");
