@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, VoteRecord};
 use crate::{
     Body, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs, Origin, Request,
-    RequestId, Risk, State, Step, Time, Together, Verdict, Vote, display,
+    RequestId, Risk, State, Step, Time, Together, Verdict, Vote, Waiting, display,
 };
 
 /// A borrowed record: the same JSON as [`Record`] without copying what the agent wrote.
@@ -62,6 +62,9 @@ pub struct RecordView<'a> {
     /// Requests that wait together with it. For reviewers who read this one record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Who waits for the answer. For those who read this one record while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     /// The permit, when it was claimed in the same call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permit: Option<String>,
@@ -173,6 +176,7 @@ impl Request {
             same: None,
             display: None,
             together: None,
+            waiting: None,
             permit: None,
         }
     }
@@ -242,6 +246,7 @@ impl Record {
             same: self.same.clone(),
             display: self.display.clone(),
             together: self.together.clone(),
+            waiting: self.waiting.clone(),
             permit: self.permit.clone(),
         }
     }
