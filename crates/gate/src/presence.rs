@@ -16,6 +16,8 @@ use crate::Gate;
 /// How long an agent counts as waiting after it asked. Clients connect again at once after a wait, and polls are
 /// seconds apart.
 pub(crate) const RECENT: Duration = Duration::from_secs(10);
+/// Questions that come faster are noted once.
+const OFTEN: Duration = Duration::from_millis(500);
 /// Most requests that are remembered as asked for. Beyond it, the oldest are forgotten.
 const REMEMBERED: usize = 50_000;
 
@@ -76,6 +78,9 @@ impl Presence {
     pub(crate) fn asked(&self, id: RequestId) {
         let now = self.time.now();
         let mut inner = self.inner();
+        if inner.asked.get(&id).is_some_and(|at| now.since(*at) < OFTEN) {
+            return;
+        }
         inner.asked.insert(id, now);
         inner.order.push_back((now, id));
         while let Some((at, oldest)) = inner.order.front().copied() {

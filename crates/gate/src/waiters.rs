@@ -142,7 +142,7 @@ impl Waiters {
         if agent {
             self.presence.connected(id);
         }
-        Ok(Registration { waiters: self.clone(), id, agent, ring })
+        Ok(Registration { waiters: self.clone(), id, ring })
     }
 
     /// Removes waiters of this request that have left.
@@ -230,8 +230,17 @@ impl Drop for Seat {
 struct Registration {
     waiters: Arc<Waiters>,
     id: RequestId,
-    agent: bool,
     ring: oneshot::Receiver<Wake>,
+}
+
+impl Registration {
+    /// The wait ended without an event. An agent's client gets the pending record and waits again. This is looked up
+    /// here, so that a parked wait does not hold it.
+    fn time_is_up(&self) {
+        if self.waiters.agent_waits(self.id) {
+            self.waiters.presence.asked(self.id);
+        }
+    }
 }
 
 impl Drop for Registration {
@@ -280,10 +289,7 @@ impl Future for ParkedWait {
             Poll::Ready(wake) => Some(wake),
             Poll::Pending => {
                 std::task::ready!(this.time_is_up.as_mut().poll(cx));
-                if this.registration.agent {
-                    // Its client gets the pending record and waits again.
-                    this.registration.waiters.presence.asked(this.registration.id);
-                }
+                this.registration.time_is_up();
                 None
             }
         };

@@ -21,7 +21,7 @@ export const waits = {
     resolvedBadly: (name: string) => `${name} found out that it failed.`,
     lapsed: (at: string) => `It was not run. The agent did not use the approval until ${at}.`,
     unknown: (at: string) =>
-      `It may have run: the agent took the permit, and no report came by ${at}. Find out what happened, then settle it below.`,
+      `It may have run: the agent took the permit, and no report came by ${at}. Find out what happened, then resolve the outcome below.`,
     revoked: "The approval was taken back before the agent used it. It was not run.",
     expired: "Nobody decided in time. It was not run.",
   },

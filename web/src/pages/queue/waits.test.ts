@@ -43,10 +43,10 @@ describe("after a yes", () => {
     expect(text({ state: "revoked" })).toContain("was not run");
   });
 
-  it("says of an unknown outcome that it may have run, and how to settle it", () => {
+  it("says of an unknown outcome that it may have run, and how to resolve it", () => {
     const said = text({ state: "unknown", report_by: at });
     expect(said).toContain("It may have run");
-    expect(said).toContain("settle it");
+    expect(said).toContain("resolve the outcome below");
     expect(said).toContain(clock);
   });
 
