@@ -4,8 +4,7 @@ export const waits = {
     attached: "The agent is connected and waits for the answer.",
     brought: "The answer is brought to the agent. It need not be connected.",
     unknown: "It is not known here whether the agent still waits.",
-    gone: (until: string) =>
-      `The agent has hung up; your yes is kept until ${until} for it to ask again.`,
+    gone: (until: string) => `The agent has hung up; your yes is kept until ${until} for it to ask again.`,
     goneReadable: "The agent has hung up. It can read the answer when it asks again.",
     kept: (until: string) => `A yes now is kept until ${until}.`,
     nobody: "Nobody can give this approval now: all people whose approval counts are not enough.",

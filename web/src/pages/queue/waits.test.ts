@@ -19,7 +19,12 @@ describe("before a yes", () => {
   });
 
   it("never says that an agent has hung up where that is not known", () => {
-    for (const more of [{ attached: null }, { attached: true }, { brought: true }, { brought: true, attached: null }]) {
+    for (const more of [
+      { attached: null },
+      { attached: true },
+      { brought: true },
+      { brought: true, attached: null },
+    ]) {
       expect(texts({ ...more, kept_until: later.toISOString() }).join()).not.toContain("hung up");
     }
   });

@@ -99,7 +99,9 @@ async fn at_desk(state: &State, call: A2aCall<'_>) -> Result<Answer, Fault> {
         Operation::Get => {
             let wanted = TaskName::read(params)?;
             let (task, requests) = desk::find(state, actor, &wanted.id).await?;
-            requests.iter().for_each(|request| state.gate.asked(actor, request));
+            for request in &requests {
+                state.gate.asked(actor, request);
+            }
             Ok(Answer::Document(version.task(&task, wanted.history)))
         }
         Operation::Cancel => {
