@@ -3,5 +3,6 @@ import { attention } from "./strings/attention";
 import { common } from "./strings/common";
 import { pages } from "./strings/pages";
 import { queue } from "./strings/queue";
+import { waits } from "./strings/waits";
 
-export const strings = { ...common, attention, queue, ...pages } as const;
+export const strings = { ...common, attention, queue, ...pages, ...waits } as const;

@@ -243,7 +243,7 @@ impl BarredApprovers<'_> {
     }
 
     /// Whether this person's yes counts.
-    fn counts(&self, needs: &Needs, name: &str, directory: &Directory) -> bool {
+    pub(crate) fn counts(&self, needs: &Needs, name: &str, directory: &Directory) -> bool {
         needs.eligible(name, directory) && !(needs.four_eyes && self.bars(name, directory))
     }
 

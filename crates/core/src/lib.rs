@@ -44,6 +44,7 @@ mod roots;
 mod row;
 mod session;
 mod time;
+mod waiting;
 mod words;
 
 /// The schema of a text that has one form.
@@ -88,4 +89,5 @@ pub use request::{
 pub use row::{Row, Tally, Together};
 pub use session::{SIGN_IN_LINK, Session};
 pub use time::Time;
+pub use waiting::Waiting;
 pub use words::{Confine, Covered, DecisionWord, Effect, Kind, Risk, Role, Seen, SessionEnd, State, Via};

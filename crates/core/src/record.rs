@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Auth, DecisionWord, Digest, Display, GrantUsed, InputSpec, Kind, Needs, Origin, RecordCard, ReportStatus,
-    RequestId, Risk, State, Step, StepDecision, Time, Together, UnverifiedReviewer, Verdict,
+    RequestId, Risk, State, Step, StepDecision, Time, Together, UnverifiedReviewer, Verdict, Waiting,
 };
 
 mod view;
@@ -151,6 +151,9 @@ pub struct Record {
     /// Requests that wait together with it, if there are at least two. For reviewers who read this one record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Who waits for the answer, while it is pending and this one record is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     /// The permit, when it was claimed in the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permit: Option<String>,

@@ -10,8 +10,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, pace::Paces,
-    passwords::Passwords, permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
-    unknown_keys::UnknownKeys, verifying::Verifying, view, waiters::Waiters, warnings::Warnings,
+    passwords::Passwords, permit, policies::Policies, presence::Presence, preview, simulate::ShadowSlot,
+    timer, timer::Timer, unknown_keys::UnknownKeys, verifying::Verifying, view, waiters::Waiters,
+    warnings::Warnings,
 };
 
 /// What can be set.
@@ -78,6 +79,7 @@ pub struct Inner {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) settings: Settings,
     pub(crate) waiters: Arc<Waiters>,
+    pub(crate) presence: Arc<Presence>,
     pub(crate) timer: Timer,
     pub(crate) policies: Policies,
     // A candidate policy that is evaluated without effect.
@@ -125,10 +127,13 @@ impl Gate {
         settings: Settings,
     ) -> Result<Self, GateError> {
         let tail = store.tail(None).await?;
+        let presence = Arc::new(Presence::new(store.shared_time()));
+        let waiters = Waiters::new(settings.waits_per_principal, settings.waits, presence.clone());
         let gate = Self(Arc::new(Inner {
             store,
             entropy,
-            waiters: Arc::new(Waiters::new(settings.waits_per_principal, settings.waits)),
+            waiters: Arc::new(waiters),
+            presence,
             policies: Policies::new(&settings.policy),
             shadow: ShadowSlot::default(),
             passwords: Passwords::default(),
@@ -202,7 +207,9 @@ impl Gate {
     /// One request, if the caller may see it. Unknown and foreign ids answer alike.
     pub async fn get(&self, actor: &Actor, id: RequestId) -> Result<Arc<Request>, GateError> {
         about(id);
-        self.seen(actor, id).await
+        let request = self.seen(actor, id).await?;
+        self.asked(actor, &request);
+        Ok(request)
     }
 
     /// The same, where the span already names the request.

@@ -1,20 +1,23 @@
 //! The history of a request in sentences, and how people decided similar calls.
 
+use std::collections::BTreeSet;
+
 use placet_core::{
     Actor, Auth, DecisionWord, Effect, Event, Kind, ReportStatus, Request, RequestId, Role, State, Time,
     UnverifiedReviewer, show,
 };
 use placet_ledger::{Data, Entry};
 use placet_store::{Filter, StoreError};
+use serde_json::{Map, Value};
 
-use crate::{Gate, GateError, shape::shape};
+use crate::{Gate, GateError, likeness::template, preview};
 
 /// The history of a request and of similar calls.
 #[derive(Debug, Clone)]
 pub struct History {
     /// All events, in order.
     pub entries: Vec<HistoryEntry>,
-    /// The last decisions of people on calls of the same tool with the same shape of arguments, the newest first.
+    /// The last decisions of people on calls that are alike, the newest first.
     pub similar: Vec<SimilarDecision>,
 }
 
@@ -44,13 +47,15 @@ pub struct SimilarDecision {
     pub at: Time,
     /// Who asked.
     pub agent: String,
+    /// What was decided on, in a sentence: what ran or would have run. It can be shown as it is.
+    pub sentence: String,
     /// What was decided.
     pub decision: DecisionWord,
     /// By whom.
     pub by: Vec<String>,
     /// Its state now.
     pub state: State,
-    /// Whether it was the same call: the same agent, tool and arguments.
+    /// Whether it was the same call: the same agent, tool and arguments, as they were decided on.
     pub exact: bool,
 }
 
@@ -78,31 +83,60 @@ impl Gate {
     }
 
     async fn similar(&self, actor: &Actor, request: &Request) -> Result<Vec<SimilarDecision>, GateError> {
-        let arguments = request.content.as_ref().and_then(|content| content.body.arguments());
-        let (Some(tool), Some(arguments)) = (&request.tool, arguments) else { return Ok(Vec::new()) };
-        let own = shape(tool, arguments);
+        let Some(now) = Call::of(request) else { return Ok(Vec::new()) };
         let (_, head) = self.store.head().await?;
         let filter = Filter {
-            tool: Some(tool.clone()),
+            tool: Some(now.tool.to_owned()),
             decided: true,
             not_before: Some(head.saturating_sub(LOOK_BACK)),
             ..Filter::default()
         };
         let listed = self.list(actor, &filter, LOOKED_AT).await?;
+        let own = now.template();
         let like = listed.items.iter().filter(|other| other.id != request.id).filter_map(|other| {
-            let theirs = other.content.as_ref()?.body.arguments()?;
             let decision = other.decision.as_ref().filter(|decision| !decision.by.is_empty())?;
-            (shape(tool, theirs) == own).then(|| SimilarDecision {
+            let decided = Call::of(other)?;
+            let asked = Call { arguments: other.content.as_ref()?.body.arguments()?, ..decided };
+            let same = now.arguments == decided.arguments;
+            // What people changed is a precedent too: the sentence says what they made of it.
+            let is_like = |call: &Call<'_>| own.is_some() && call.template() == own;
+            (same || is_like(&decided) || is_like(&asked)).then(|| SimilarDecision {
                 id: other.id,
                 at: decision.at,
                 agent: show(&other.agent),
+                sentence: preview::effect(other),
                 decision: decision.word,
                 by: decision.by.iter().map(|name| show(name)).collect(),
                 state: other.state_at(self.now()),
-                exact: other.agent == request.agent && theirs == arguments,
+                exact: other.agent == request.agent && same,
             })
         });
         Ok(like.take(TOLD).collect())
+    }
+}
+
+/// A call that was decided, or that a yes would run now.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    tool: &'a str,
+    arguments: &'a Map<String, Value>,
+    cwd: Option<&'a str>,
+}
+
+impl<'a> Call<'a> {
+    fn of(request: &'a Request) -> Option<Self> {
+        let content = request.content.as_deref()?;
+        let arguments = match (&request.decision, &request.proposal) {
+            (None, Some(proposal)) => proposal.content.as_ref()?.arguments.as_ref()?,
+            _ => request.effective_arguments()?,
+        };
+        let cwd = content.context.get("cwd").and_then(Value::as_str);
+        Some(Self { tool: request.tool.as_deref()?, arguments, cwd })
+    }
+
+    /// What alike calls have in common. None if only the same call is like it.
+    fn template(&self) -> Option<BTreeSet<String>> {
+        template(self.tool, self.arguments, self.cwd)
     }
 }
 

@@ -16,6 +16,7 @@ mod history;
 mod hub;
 mod judge;
 mod keys;
+mod likeness;
 mod notes;
 mod opening;
 mod outgrown;
@@ -23,6 +24,7 @@ mod pace;
 mod passwords;
 mod permit;
 mod policies;
+mod presence;
 mod preview;
 mod roots;
 mod row;
@@ -69,6 +71,7 @@ pub use placet_store::{
     StoredEvent, StoredSession, SystemClock, planted,
 };
 pub use policies::{CheckedPolicy, PolicyPut, PolicyView};
+pub use presence::Following;
 pub use roots::AgentView;
 pub use sessions::{MadeLink, OpenedSession, SignedIn};
 pub use simulate::{Shadow, SimulationProgress};

@@ -236,6 +236,21 @@ fn of_calls(request: &Request) -> Vec<Warning> {
     }
 }
 
+/// A call as far as it is recognised, with the names of the arguments that are not understood. None if it cannot be
+/// taken apart.
+pub(crate) fn taken_apart<'a>(
+    tool: &str,
+    arguments: &'a Map<String, Value>,
+) -> Option<(Preview, Vec<&'a str>)> {
+    let Some(call) = recognise(tool, arguments) else { return Some((Preview::Json, Vec::new())) };
+    let opaque = [WarningCode::Opaque, WarningCode::OpaqueShell];
+    if call.warnings().iter().any(|(code, ..)| opaque.contains(code)) {
+        return None;
+    }
+    let unknown = call.unknown().to_vec();
+    Some((call.preview(None).0, unknown))
+}
+
 /// The agents above the one that asks, as it states them.
 pub(crate) fn lineage(request: &Request) -> Vec<String> {
     let context = request.content.as_deref().map(|content| &content.context);

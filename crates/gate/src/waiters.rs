@@ -16,7 +16,11 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use crate::{Gate, GateError, gate::about};
+use crate::{
+    Gate, GateError,
+    gate::about,
+    presence::{Presence, is_agent},
+};
 
 /// What a wait waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +54,7 @@ enum Wake {
 pub(crate) struct Waiters {
     // A std mutex: held for a map operation, never across an await.
     inner: Mutex<Inner>,
+    presence: Arc<Presence>,
     per_principal: usize,
     total: usize,
 }
@@ -66,6 +71,8 @@ struct Inner {
 #[derive(Debug)]
 struct Waiter {
     credential: Credential,
+    // Of the agent that asked, and not of a person who watches.
+    agent: bool,
     // Used once. Dropped unused when the gate closes, which ends the wait.
     bell: oneshot::Sender<Wake>,
 }
@@ -101,8 +108,8 @@ impl Credential {
 }
 
 impl Waiters {
-    pub(crate) fn new(per_principal: usize, total: usize) -> Self {
-        Self { inner: Mutex::default(), per_principal, total }
+    pub(crate) fn new(per_principal: usize, total: usize, presence: Arc<Presence>) -> Self {
+        Self { inner: Mutex::default(), presence, per_principal, total }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -121,7 +128,8 @@ impl Waiters {
         Ok(Seat { waiters: self.clone(), principal: principal.into() })
     }
 
-    fn register(self: &Arc<Self>, id: RequestId, credential: Credential) -> Result<Registration, GateError> {
+    fn register(self: &Arc<Self>, id: RequestId, actor: &Actor) -> Result<Registration, GateError> {
+        let (credential, agent) = (Credential::of(actor), is_agent(actor));
         let (bell, ring) = oneshot::channel();
         let mut inner = self.inner();
         if inner.ended {
@@ -129,8 +137,11 @@ impl Waiters {
         }
         // Nearly always one waiter per request, and many requests: room for one is enough to begin with.
         let waiters = inner.by_request.entry(id).or_insert_with(|| Vec::with_capacity(1));
-        waiters.push(Waiter { credential, bell });
+        waiters.push(Waiter { credential, agent, bell });
         drop(inner);
+        if agent {
+            self.presence.connected(id);
+        }
         Ok(Registration { waiters: self.clone(), id, ring })
     }
 
@@ -147,7 +158,15 @@ impl Waiters {
 
     /// Wakes all waiters of this request.
     pub(crate) fn wake(&self, request: &Arc<Request>) {
-        let waiting = self.inner().by_request.remove(&request.id);
+        let waiting = {
+            let mut inner = self.inner();
+            let agent = |waiters: &Vec<Waiter>| waiters.iter().any(|waiter| waiter.agent);
+            if request.state == State::Pending && inner.by_request.get(&request.id).is_some_and(agent) {
+                // It goes on waiting, or asks again. Noted first, so that it is never missing in between.
+                self.presence.asked(request.id);
+            }
+            inner.by_request.remove(&request.id)
+        };
         for waiter in waiting.into_iter().flatten() {
             let _ = waiter.bell.send(Wake::Changed(request.clone()));
         }
@@ -173,6 +192,13 @@ impl Waiters {
         let mut inner = self.inner();
         inner.ended = true;
         inner.by_request.clear();
+    }
+
+    /// Whether an agent waits for this request now.
+    pub(crate) fn agent_waits(&self, id: RequestId) -> bool {
+        let inner = self.inner();
+        let here = |waiter: &Waiter| waiter.agent && !waiter.bell.is_closed();
+        inner.by_request.get(&id).is_some_and(|waiters| waiters.iter().any(here))
     }
 
     /// How many wait.
@@ -205,6 +231,16 @@ struct Registration {
     waiters: Arc<Waiters>,
     id: RequestId,
     ring: oneshot::Receiver<Wake>,
+}
+
+impl Registration {
+    /// The wait ended without an event. An agent's client gets the pending record and waits again. This is looked up
+    /// here, so that a parked wait does not hold it.
+    fn time_is_up(&self) {
+        if self.waiters.agent_waits(self.id) {
+            self.waiters.presence.asked(self.id);
+        }
+    }
 }
 
 impl Drop for Registration {
@@ -253,6 +289,7 @@ impl Future for ParkedWait {
             Poll::Ready(wake) => Some(wake),
             Poll::Pending => {
                 std::task::ready!(this.time_is_up.as_mut().poll(cx));
+                this.registration.time_is_up();
                 None
             }
         };
@@ -326,7 +363,7 @@ impl Gate {
         deadline: Instant,
     ) -> Result<WaitState, GateError> {
         // Registered before the read, so that no change after the read is missed.
-        let registration = self.waiters.register(id, Credential::of(actor)).map_err(|_| self.ended())?;
+        let registration = self.waiters.register(id, actor).map_err(|_| self.ended())?;
         // The order matters here too: a key that is revoked from here on also wakes the waiter.
         if !self.still_works(actor) {
             // Another node may have made it just now.

@@ -28,6 +28,9 @@ use crate::{
 /// Taken by everything that changes the shape of the database or fills it for the first time; "placet" in bytes.
 const SETUP_LOCK: i64 = 0x0070_6c61_6365_7400;
 
+/// The class of the locks that every node holds while it listens; "plac" in bytes. The second half is the node.
+const NODES: i32 = 0x706c_6163;
+
 /// Waiting for another node's migration takes as long as that migration, but not for ever.
 const SETUP_WAIT: &str = "SET lock_timeout = '60s'; SET idle_in_transaction_session_timeout = '60s'";
 

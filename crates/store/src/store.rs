@@ -108,6 +108,8 @@ pub struct Store {
     readers: Arc<Readers>,
     hint: watch::Sender<Hint>,
     poll: Option<Duration>,
+    // What other nodes know this one by, where there can be others.
+    mark: Option<u32>,
     durability: Durability,
     // The data folder and what is open in it, where there is one.
     files: Option<(PathBuf, Arc<OpenFiles>)>,
@@ -225,14 +227,21 @@ impl Store {
         if let Some(memory) = memory {
             tasks.spawn(acked::write(memory, cancel.clone()));
         }
+        let mut mark = None;
         if let Some(url) = listen {
-            tasks.spawn(postgres::listen(url, hint.clone(), cancel.clone()));
+            let mut bytes = [0_u8; 4];
+            random(&mut bytes)?;
+            // Half of the numbers: Postgres takes the name of a lock as a signed one.
+            let own = u32::from_ne_bytes(bytes) >> 1;
+            mark = Some(own);
+            tasks.spawn(postgres::listen(url, own, hint.clone(), cancel.clone()));
         }
         Ok(Self {
             shared,
             readers,
             hint,
             poll,
+            mark,
             durability,
             files: None,
             tasks,
@@ -245,6 +254,11 @@ impl Store {
     /// The one time that rules over deadlines, here and in whatever is built on this store.
     pub fn time(&self) -> &Timeline {
         &self.shared.time
+    }
+
+    /// The same, to be kept beside the store.
+    pub fn shared_time(&self) -> Arc<Timeline> {
+        self.shared.time.clone()
     }
 
     /// Why nothing is written any more although the database can be reached: it does not have what was acknowledged.
@@ -285,6 +299,14 @@ impl Store {
     /// Whether no other process can write here: the embedded database has one server.
     pub fn is_alone(&self) -> bool {
         self.poll.is_none()
+    }
+
+    /// Whether another node is connected to the database now. A node that cannot listen at the moment is not seen.
+    pub async fn others(&self) -> Result<bool, StoreError> {
+        match (&*self.readers, self.mark) {
+            (Readers::Postgres(readers), Some(mark)) => readers.others(mark).await,
+            _ => Ok(false),
+        }
     }
 
     /// Looks whether another node changed keys or people, and takes the change over.

@@ -1675,7 +1675,12 @@ export interface components {
         HistoryRecord: {
             /** @description Everything that happened, in order. */
             entries: components["schemas"]["HappenedRecord"][];
-            /** @description The last five decisions of people on calls of the same tool with arguments of the same names and types. */
+            /**
+             * @description The last five decisions of people on calls that are alike: with the same commands and targets, the same recipient,
+             *     the same kind of SQL on the same tables, the same method and host, a file in the same folder, the same object of a
+             *     cluster. Other calls, and those that cannot be taken apart, must be the same. Looked for among the last 200
+             *     decided calls of the tool.
+             */
             similar: components["schemas"]["SimilarRecord"][];
         };
         /** @description One choice. */
@@ -2312,6 +2317,7 @@ export interface components {
             version: number;
             /** @description Live votes, one per person. */
             votes: components["schemas"]["VoteRecord"][];
+            waiting?: components["schemas"]["Waiting"] | null;
         };
         /** @description What is remembered with a yes. */
         RememberBody: {
@@ -2574,6 +2580,8 @@ export interface components {
             /** @description Whether it was the same call: the same agent, tool and arguments. */
             exact: boolean;
             id: components["schemas"]["RequestId"];
+            /** @description What was decided on, in a sentence. It can be shown as it is. */
+            sentence: string;
             state: components["schemas"]["State"];
         };
         /** @description How long people took, in seconds. */
@@ -2818,6 +2826,30 @@ export interface components {
             digest: components["schemas"]["Digest"];
             /** @description What they said. */
             vote: components["schemas"]["DecisionWord"];
+        };
+        /** @description Who waits for the answer to a pending request. It is true at the moment of the read, and is in no ledger. */
+        Waiting: {
+            /**
+             * @description Whether the agent waits now: it holds a connection on which it would get the answer, or it asked for this
+             *     request in the last ten seconds. Null when that is not known here: another server on the same database may
+             *     hold the connection, this server started less than ten seconds ago, or the answer is brought to the agent.
+             */
+            attached: boolean | null;
+            /**
+             * @description Whether the server brings the answer to the agent: by a call, or by resuming it. Then the agent need not be
+             *     connected. Left out when false.
+             */
+            brought?: boolean;
+            /**
+             * Format: date-time
+             * @description Until when the agent could use a yes that is given now. Null when no permit follows from a yes; then the
+             *     answer stays readable.
+             */
+            kept_until: string | null;
+            /** @description Whether nobody can give the yes that it needs: all people whose votes count would not be enough. */
+            nobody: boolean;
+            /** @description Where people were told of it. Empty in this version, which has no channels for people. */
+            told: string[];
         };
         /** @description A warning. */
         Warning: {

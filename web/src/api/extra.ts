@@ -115,6 +115,8 @@ export interface Problem {
   problems?: PolicyNote[] | null;
 }
 
+/** Who waits for the answer to a pending request. */
+export type Waiting = Schemas["Waiting"];
 export type RequestHistory = Schemas["HistoryRecord"];
 
 /** The person who is signed in. `session` is null for a page without sessions. */

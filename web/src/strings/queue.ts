@@ -94,7 +94,6 @@ export const queue = {
   started: "Started by",
   noSimilar: "No call like this was decided before.",
   similarExact: "same call",
-  similarShape: "same shape",
   historyMissing: "The timeline is not available.",
   digest: "Digest",
   displayDigest: "Digest of what you see",

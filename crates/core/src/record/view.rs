@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, VoteRecord};
 use crate::{
     Body, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs, Origin, RecordCard,
-    Request, RequestId, Risk, State, Step, Time, Together, Verdict, Vote, display,
+    Request, RequestId, Risk, State, Step, Time, Together, Verdict, Vote, Waiting, display,
 };
 
 /// A borrowed record: the same JSON as [`Record`] without copying what the agent wrote.
@@ -65,6 +65,9 @@ pub struct RecordView<'a> {
     /// Requests that wait together with it. For reviewers who read this one record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Who waits for the answer. For those who read this one record while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     /// The permit, when it was claimed in the same call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permit: Option<String>,
@@ -177,6 +180,7 @@ impl Request {
             view: None,
             display: None,
             together: None,
+            waiting: None,
             permit: None,
         }
     }
@@ -247,6 +251,7 @@ impl Record {
             view: self.view.as_ref().map(Cow::Borrowed),
             display: self.display.clone(),
             together: self.together.clone(),
+            waiting: self.waiting.clone(),
             permit: self.permit.clone(),
         }
     }

@@ -113,6 +113,11 @@ impl<'a> Recognised<'a> {
         out
     }
 
+    /// The names of the arguments that are not understood.
+    pub(super) fn unknown(&self) -> &[&'a str] {
+        &self.unknown
+    }
+
     /// Whether it does more than read, as far as known.
     pub(super) fn acts(&self) -> bool {
         match &self.known {

@@ -18,6 +18,7 @@ mod open;
 mod opening;
 mod outage;
 mod policy;
+mod presence;
 mod races;
 mod readers;
 mod reads;

@@ -18,7 +18,10 @@ use crate::{
 pub(crate) struct HistoryRecord {
     /// Everything that happened, in order.
     entries: Vec<HappenedRecord>,
-    /// The last five decisions of people on calls of the same tool with arguments of the same names and types.
+    /// The last five decisions of people on calls that are alike: with the same commands and targets, the same recipient,
+    /// the same kind of SQL on the same tables, the same method and host, a file in the same folder, the same object of a
+    /// cluster. Other calls, and those that cannot be taken apart, must be the same. Looked for among the last 200
+    /// decided calls of the tool.
     similar: Vec<SimilarRecord>,
 }
 
@@ -47,6 +50,8 @@ pub(crate) struct SimilarRecord {
     #[schema(value_type = String, format = DateTime)]
     at: Time,
     agent: String,
+    /// What was decided on, in a sentence. It can be shown as it is.
+    sentence: String,
     decision: DecisionWord,
     by: Vec<String>,
     state: Life,
@@ -77,6 +82,7 @@ pub(crate) async fn history(
         id: similar.id,
         at: similar.at,
         agent: similar.agent,
+        sentence: similar.sentence,
         decision: similar.decision,
         by: similar.by,
         state: similar.state,

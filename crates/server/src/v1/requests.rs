@@ -253,13 +253,15 @@ async fn read(
     detail(state, actor, &request).await
 }
 
-/// The record for whoever looks at this one request: a reviewer is shown what waits with it, and a person's own browser the
-/// step-up code as well.
+/// The record for a caller who looks at this one request: with who waits for it. A reviewer is shown what waits with it, and
+/// a person's own browser the step-up code as well.
 async fn detail(state: &State, actor: &Actor, request: &Request) -> Result<Response, Problem> {
     state.gate.opened(actor, request);
     let together = state.gate.together(actor, request).await.map_err(|error| refuse(state, error))?;
+    let waiting = state.gate.who_waits(request).await;
     let mut view = view(state, actor, request);
     view.together = together;
+    view.waiting = waiting;
     if let Some(display) = view.display.as_mut() {
         display.code = state.gate.step_up_code(actor, request);
     }

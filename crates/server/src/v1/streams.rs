@@ -7,7 +7,7 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 use placet_core::{Actor, Row, Time};
-use placet_gate::{Feed, Gate, GateError, News};
+use placet_gate::{Feed, Following, Gate, GateError, News};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -57,6 +57,8 @@ pub(crate) struct Position {
     /// The cursor that was asked for is unknown: the reader must list again.
     pub(crate) reset: bool,
     pub(crate) view: View,
+    // An agent with a stream waits for all its requests.
+    _following: Option<Following>,
     _seat: Seat,
 }
 
@@ -88,7 +90,9 @@ impl Position {
         if !state.gate.still_works(actor) {
             return Err(refuse(state, GateError::KeyRevoked));
         }
-        Ok(Self { feed, epoch, reset, view: params.view.unwrap_or_default(), _seat: seat })
+        let following = state.gate.follow(actor, None);
+        let view = params.view.unwrap_or_default();
+        Ok(Self { feed, epoch, reset, view, _following: following, _seat: seat })
     }
 
     /// The id of the last event that was seen, filtered out or not.

@@ -27,6 +27,7 @@ mod openapi;
 mod pages;
 mod permits;
 mod policy;
+mod presence;
 mod proofs;
 mod push;
 mod races;

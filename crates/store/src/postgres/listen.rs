@@ -6,7 +6,7 @@ use tokio::{sync::watch, time::timeout};
 use tokio_postgres::{AsyncMessage, Config, NoTls};
 use tokio_util::sync::CancellationToken;
 
-use super::{config, session::CONNECT};
+use super::{NODES, config, session::CONNECT};
 use crate::{StoreError, follow::Hint};
 
 /// Pauses between attempts to connect: short at first, so that a restart of the database is hardly noticed.
@@ -15,14 +15,14 @@ const GAPS: [Duration; 4] =
 
 /// Raises the hint with every notification, until cancelled. Notifications sent while no connection listens are lost, so the
 /// hint is raised after every new connection too.
-pub(crate) async fn listen(url: String, hint: watch::Sender<Hint>, cancel: CancellationToken) {
+pub(crate) async fn listen(url: String, mark: u32, hint: watch::Sender<Hint>, cancel: CancellationToken) {
     let config = match config(&url) {
         Ok(config) => config,
         Err(error) => return tracing::error!(%error, "other nodes' commits are found by looking only"),
     };
     let mut attempts = 0;
     loop {
-        let heard = cancel.run_until_cancelled(hear(&config, &hint, &mut attempts)).await;
+        let heard = cancel.run_until_cancelled(hear(&config, mark, &hint, &mut attempts)).await;
         let Some(Err(error)) = heard else { return };
         let gap = GAPS.get(attempts).copied().unwrap_or(GAPS[GAPS.len() - 1]);
         tracing::warn!(%error, "not listening for other nodes; trying again in {gap:?}");
@@ -36,12 +36,15 @@ pub(crate) async fn listen(url: String, hint: watch::Sender<Hint>, cancel: Cance
 /// Listens on one connection until it ends.
 async fn hear(
     config: &Config,
+    mark: u32,
     hint: &watch::Sender<Hint>,
     attempts: &mut usize,
 ) -> Result<std::convert::Infallible, StoreError> {
     let late = |_| StoreError::Unavailable(format!("no connection within {} s", CONNECT.as_secs()));
     let (client, mut connection) = timeout(CONNECT, config.connect(NoTls)).await.map_err(late)??;
-    let mut listening = pin!(client.batch_execute("LISTEN placet"));
+    // The lock says that this node is here, for as long as the connection lives. Nothing waits for it.
+    let here = format!("SELECT pg_advisory_lock_shared({NODES}, {mark}); LISTEN placet");
+    let mut listening = pin!(client.batch_execute(&here));
     let mut heard = false;
     loop {
         tokio::select! {

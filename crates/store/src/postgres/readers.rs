@@ -13,7 +13,7 @@ use tokio_postgres::{
 };
 
 use super::{
-    config, known, plain,
+    NODES, config, known, plain,
     session::{self, CONNECT, Statement, failed, number, pipeline, read, request, requests, simple},
 };
 use crate::{
@@ -116,6 +116,13 @@ impl PostgresReaders {
     pub(crate) async fn head_and(&self, known: Option<&Head>) -> Result<(Head, Option<Digest>), StoreError> {
         let client = self.client().await?;
         session::history(&client, known).await
+    }
+
+    /// Whether another node than this one is connected to the database.
+    pub(crate) async fn others(&self, mark: u32) -> Result<bool, StoreError> {
+        let others = "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = $1::oid AND objid <> $2::oid AND objsubid = 2
+                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
+        read(one(&self.query(others, &[&NODES.cast_unsigned(), &mark]).await?)?, 0)
     }
 
     pub(crate) async fn next_deadline(&self) -> Result<Option<Time>, StoreError> {

@@ -25,6 +25,7 @@ import { FoldsProvider, useSeen, useSettled } from "./seen";
 import { decisionsOf, draftOf, type StepDraft, unchanged } from "./steps";
 import { type PauseActions, Together } from "./together";
 import { undos, useDelayedDecisions } from "./undo";
+import { AfterYes, Waits } from "./waits";
 
 const EditDialog = lazy(() => import("./edit").then((module) => ({ default: module.EditDialog })));
 
@@ -256,6 +257,7 @@ function RequestDetail({
             </FoldsProvider>
           </div>
           <DecisionPart record={record} />
+          <AfterYes record={record} />
           <Why record={record} />
           <Words record={record} />
           <Lineage record={record} />
@@ -273,6 +275,7 @@ function RequestDetail({
               </Button>
             </p>
           ) : null}
+          <Waits record={record} />
           {hint !== null ? (
             <p className={css.hint} role="status">
               {hint}

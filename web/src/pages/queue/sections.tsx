@@ -281,8 +281,9 @@ function PastBody({ history }: { history: RequestHistory }) {
                 <Badge tone={one.decision === "deny" ? "bad" : one.decision ? "good" : "neutral"}>
                   {one.decision ? strings.wordPast[one.decision] : strings.state[one.state]}
                 </Badge>
-                <span>{one.by.join(", ") || s.byPolicy}</span>
-                <span className={css.muted}>{one.exact ? s.similarExact : s.similarShape}</span>
+                <span className={cx(css.similarWhat, "verbatim")}>{one.sentence}</span>
+                {one.exact ? <Badge>{s.similarExact}</Badge> : null}
+                <span className="verbatim">{one.by.join(", ")}</span>
                 <span className={cx(css.muted, "verbatim")}>{one.agent}</span>
                 <Link to="/queue" search={{ r: one.id }}>
                   <time dateTime={one.at} title={exact(one.at)}>

@@ -98,7 +98,10 @@ async fn at_desk(state: &State, call: A2aCall<'_>) -> Result<Answer, Fault> {
         }
         Operation::Get => {
             let wanted = TaskName::read(params)?;
-            let (task, _) = desk::find(state, actor, &wanted.id).await?;
+            let (task, requests) = desk::find(state, actor, &wanted.id).await?;
+            for request in &requests {
+                state.gate.asked(actor, request);
+            }
             Ok(Answer::Document(version.task(&task, wanted.history)))
         }
         Operation::Cancel => {

@@ -92,6 +92,7 @@ async fn produce(
     send: ChunkSender,
 ) {
     let slow = state.settings.slow_reader;
+    let _following = state.gate.follow(&actor, Some(&task.id));
     if send.send(wrap.event(&Update::Task(task.clone())), slow).await.is_err() {
         return;
     }

@@ -136,7 +136,7 @@ async fn a_notification_raises_the_hint_of_every_listener() {
     let (hint, mut heard) = watch::channel(crate::follow::Hint::default());
     let cancel = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    tasks.spawn(super::super::listen(database.url(), hint, cancel.clone()));
+    tasks.spawn(super::super::listen(database.url(), 1, hint, cancel.clone()));
     // Once for the connection, then once for the commit.
     soon("a connection", heard.changed()).await.unwrap();
     let mut writer = writer(&database.url(), "a").await;
