@@ -3,7 +3,11 @@
 //! Every text in it is drawn by [`crate::show`], so each can be shown as it is. Sections and `rest` together have
 //! each leaf of what a yes would run exactly once.
 
+mod outline;
+
 use serde::{Deserialize, Serialize};
+
+pub use outline::{LineKind, Outline, OutlineLine, counted, text_lines};
 
 use crate::{DiffLine, Digest, DisplayField, ShellCommand};
 

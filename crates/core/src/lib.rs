@@ -58,7 +58,10 @@ pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, ExpectedPoli
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
-pub use card::{Card, CardFlag, CardLine, CardSection, DiffRow, RecordCard, SectionBody, TreeNode};
+pub use card::{
+    Card, CardFlag, CardLine, CardSection, DiffRow, LineKind, Outline, OutlineLine, RecordCard, SectionBody,
+    TreeNode, counted, text_lines,
+};
 pub use command::{
     Actor, Auth, Cancel, Claim, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report, ReportStatus,
     Resolve, Revoke, StepUp, Submit, UnverifiedReviewer, Viewed, WeakKey,

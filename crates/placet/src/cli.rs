@@ -58,7 +58,7 @@ Try it: `placet demo` starts a server and an agent that makes one request of eac
 /// Holds what an AI agent is about to do until the right person has said yes.
 #[derive(Debug, Parser)]
 #[command(name = "placet", version, after_help = AFTER, styles = STYLES, max_term_width = 110)]
-#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -165,9 +165,9 @@ pub(crate) enum Command {
     /// Check that everything works, and that a deny really blocks
     Doctor(DoctorArgs),
     /// Print completions for a shell
-    #[command(
-        after_help = "Example: placet completions bash > ~/.local/share/bash-completion/completions/placet"
-    )]
+    #[command(after_help = "\
+Example:
+  placet completions bash > ~/.local/share/bash-completion/completions/placet")]
     Completions {
         /// For which shell
         shell: clap_complete::Shell,
@@ -180,7 +180,7 @@ pub(crate) enum Command {
 Examples:
   placet serve                                    data in ./placet-data, on 127.0.0.1:4000
   placet serve --data /var/lib/placet --listen 127.0.0.1:4100
-  placet serve --listen 0.0.0.0:4000 --set server.behind_proxy=true --set server.hosts=placet.example.com
+  placet serve --listen 0.0.0.0:4000 --config placet.toml
   placet serve --database postgres://placet@db/placet
   placet serve --policy preset:coding-agent
   placet serve --policy /etc/placet/policy.toml   read again when it changes
@@ -265,6 +265,24 @@ mod tests {
     #[test]
     fn the_definitions_hold_together() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_example_is_so_long_that_help_breaks_it_inside_of_a_word_or_a_string() {
+        fn all(command: &clap::Command, found: &mut Vec<String>) {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = text.lines().filter(|line| line.trim_start().starts_with("placet "));
+            // What stands behind three spaces says what the example does.
+            let typed = examples.map(|line| line.trim_start().split("   ").next().unwrap_or_default());
+            found.extend(typed.map(str::to_owned));
+            command.get_subcommands().for_each(|inner| all(inner, found));
+        }
+        let mut found = Vec::new();
+        all(&Cli::command(), &mut found);
+        assert!(found.len() > 50, "{}", found.len());
+        for typed in found {
+            assert!(typed.len() <= 78, "{} columns: {typed}", typed.len());
+        }
     }
 
     #[test]

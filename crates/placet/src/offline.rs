@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use placet_client::SignInLink;
+use placet_core::counted;
 use placet_gate::{Gate, Settings, SystemClock, SystemEntropy};
 use placet_ledger::Chain;
 use placet_store::{Location, Options, Progress, Store, StoreError, Verified, VerifyError};
@@ -286,12 +287,12 @@ fn say_verified(verified: &Verified, json: bool) -> anyhow::Result<()> {
         ))?;
     }
     output::line(&format!(
-        "{}good{}: {} entries, {} requests equal their rebuilt state, {} payloads match, {} erased; epoch {}, head {}",
+        "{}good{}: {}, {} their rebuilt state, {}, {} erased; epoch {}, head {}",
         output::GOOD,
         output::GOOD.render_reset(),
-        verified.entries,
-        verified.requests,
-        verified.payloads,
+        counted(verified.entries, "entry", "entries"),
+        counted(verified.requests, "request equals", "requests equal"),
+        counted(verified.payloads, "payload matches", "payloads match"),
         verified.erased,
         verified.epoch,
         verified.head,
@@ -352,10 +353,10 @@ fn verify_export(file: &PathBuf, json: bool) -> anyhow::Result<ExitCode> {
         ))?;
     } else {
         output::line(&format!(
-            "{}good{}: {} entries in the export; head {}",
+            "{}good{}: {} in the export; head {}",
             output::GOOD,
             output::GOOD.render_reset(),
-            head.seq,
+            counted(head.seq, "entry", "entries"),
             head.hash
         ))?;
     }
@@ -375,10 +376,10 @@ pub(crate) async fn backup(args: BackupArgs) -> anyhow::Result<ExitCode> {
         ))?;
     } else {
         output::line(&format!(
-            "{} holds {} entries and {} requests, and verifies",
+            "{} holds {} and {}, and verifies",
             args.file.display(),
-            verified.entries,
-            verified.requests
+            counted(verified.entries, "entry", "entries"),
+            counted(verified.requests, "request", "requests")
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -405,8 +406,10 @@ pub(crate) async fn restore(args: RestoreArgs) -> anyhow::Result<ExitCode> {
         output::line(&json_line(&said))?;
     } else {
         output::line(&format!(
-            "restored {} requests into the new epoch {}; {} that were still open are now cancelled, revoked or unknown",
-            report.verified.requests, report.epoch, report.closed,
+            "restored {} into the new epoch {}; {} still open, now cancelled, revoked or unknown",
+            counted(report.verified.requests, "request", "requests"),
+            report.epoch,
+            counted(u64::try_from(report.closed).unwrap_or(u64::MAX), "was", "were"),
         ))?;
         access.say()?;
     }

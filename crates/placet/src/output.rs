@@ -9,7 +9,9 @@ use anstyle::{AnsiColor, Style};
 use placet_core::{Risk, State, Time, show};
 use serde::Serialize;
 
+pub(crate) mod card;
 mod describe;
+pub(crate) mod layout;
 mod lineage;
 mod progress;
 #[cfg(test)]
@@ -21,7 +23,7 @@ pub(crate) mod together;
 pub(crate) use describe::{Line, Tone, describe, effect, headline, literal, needs};
 pub(crate) use lineage::who;
 pub(crate) use progress::Progress;
-pub(crate) use table::{table, width};
+pub(crate) use table::{cut, table, width};
 pub(crate) use text::{oneline, safe, short, span, until};
 
 /// Yes, done, low.
@@ -76,6 +78,13 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// Columns and rows of the terminal, if this stream is one and its size is known.
+pub(crate) fn screen(terminal: bool) -> Option<(usize, usize)> {
+    let size = terminal.then(crossterm::terminal::size).and_then(Result::ok);
+    let size = size.map(|(columns, rows)| (usize::from(columns), usize::from(rows)));
+    size.filter(|(columns, rows)| *columns > 0 && *rows > 0)
 }
 
 /// One line on standard error, for progress. A failure is ignored, because it cannot be reported.

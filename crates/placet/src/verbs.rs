@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::{
     cli::Global,
     exit::usage,
-    output::{self, Line, Tone, paint, width},
+    output::{self, Line, Tone, layout::ScreenRow, paint},
 };
 
 pub(crate) mod agents;
@@ -115,29 +115,49 @@ pub(crate) fn ask(question: &str) -> io::Result<String> {
     Ok(line.trim().to_owned())
 }
 
-/// Lines for people, labels aligned.
-pub(crate) fn sheet(lines: &[Line]) -> String {
-    let widest = lines.iter().map(|line| width(&line.label)).filter(|wide| *wide <= 24).max().unwrap_or(0);
-    let text = |line: &Line| {
-        let style = match line.tone {
-            Tone::Strong | Tone::Heading => output::STRONG,
-            Tone::Plain => anstyle::Style::new(),
-            Tone::Dim => output::DIM,
-            Tone::Good => output::GOOD,
-            Tone::Bad => output::BAD,
-            Tone::Warn => output::WARN,
-        };
-        let text = paint(style, &line.text);
-        match (line.tone, line.label.as_str()) {
-            (Tone::Heading, _) => format!("\n{text}"),
-            (_, "") => text,
-            (_, label) => {
-                let gap = " ".repeat(widest.saturating_sub(width(label)));
-                format!("  {}{gap}  {text}", paint(output::DIM, label))
+/// Lines for people, labels aligned, broken where the screen ends. Without a width nothing is broken.
+pub(crate) fn sheet(lines: &[Line], columns: Option<usize>) -> String {
+    let rows = output::layout::rows(lines, columns);
+    rows.iter().map(painted).collect::<Vec<_>>().join("\n")
+}
+
+fn painted(row: &ScreenRow) -> String {
+    let style = match row.tone {
+        Tone::Strong | Tone::Heading => output::STRONG,
+        Tone::Plain => anstyle::Style::new(),
+        Tone::Dim => output::DIM,
+        Tone::Good => output::GOOD,
+        Tone::Bad => output::BAD,
+        Tone::Warn => output::WARN,
+    };
+    let margin = if row.margin.is_empty() { String::new() } else { paint(output::DIM, &row.margin) };
+    let text = if row.text.is_empty() { String::new() } else { paint(style, &row.text) };
+    format!("{margin}{text}")
+}
+
+/// Prints lines on standard error, one screen at a time, so that none passes unseen. False if the person stopped.
+pub(crate) fn show_all(lines: &[Line]) -> io::Result<bool> {
+    let screen = output::screen(io::stderr().is_terminal());
+    let rows = output::layout::rows(lines, screen.map(|(columns, _)| columns));
+    // The question below the rows needs a place too.
+    let most =
+        screen.filter(|_| somebody_there()).map_or(usize::MAX, |(_, rows)| rows.saturating_sub(3).max(5));
+    let mut left = rows.len();
+    for part in rows.chunks(most) {
+        for row in part {
+            output::to_stderr(&painted(row));
+        }
+        left = left.saturating_sub(part.len());
+        if left > 0 {
+            let lines =
+                placet_core::counted(u64::try_from(left).unwrap_or(u64::MAX), "more line", "more lines");
+            let said = ask(&paint(output::STRONG, &format!("-- {lines}: Enter shows them, q stops --")))?;
+            if said.eq_ignore_ascii_case("q") {
+                return Ok(false);
             }
         }
-    };
-    lines.iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+    Ok(true)
 }
 
 /// Prints a record: JSON for programs, one line for people.

@@ -1,11 +1,11 @@
 //! Pages for people: the dashboard's files, and what the server draws itself so that it works without any script.
 
 mod assets;
+mod card;
 mod decide;
 mod forms;
 mod headers;
 mod html;
-mod preview;
 mod request;
 mod sign_in;
 

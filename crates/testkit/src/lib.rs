@@ -15,6 +15,7 @@
 mod clock;
 mod commands;
 mod contract;
+pub mod drawn;
 mod earlier;
 mod entropy;
 mod http;

@@ -13,8 +13,12 @@ use super::{duration, kind};
 Examples:
   placet request --tool delete_files --args '{\"files\":[\"report.md\"]}'
   placet request --tool pay --args @payment.json --risk high --wait 2m --claim
-  placet request --kind input --body '{\"question\":\"Which region?\",\"input\":{\"type\":\"choice\",\"options\":[\"eu\",\"us\"]}}'
-  placet request --kind confirmation --body '{\"message\":\"Go live?\",\"confirm_label\":\"Go\",\"cancel_label\":\"Wait\"}'
+  placet request --kind input --body @question.json
+  placet request --kind confirmation --body '{\"message\":\"Go live?\"}'
+
+A question in a file:
+  {\"question\": \"Which region?\",
+   \"input\": {\"type\": \"choice\", \"options\": [\"eu\", \"us\"]}}
 
 Only run what comes back: after an edit the arguments are not the ones you sent.
 Exit codes: 0 approved or answered, 3 denied, 4 expired, 5 cancelled, revoked or lapsed, 6 still pending.

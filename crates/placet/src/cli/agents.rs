@@ -70,7 +70,7 @@ Examples:
   placet agent roots claude ~/src/app                 this one, and no other
   placet agent roots claude --add ~/src/lib           this one as well
   placet agent roots claude --clear                   none
-  placet agent roots claude . --data /var/lib/placet  as the owner of the data folder")]
+  placet agent roots claude . --data /var/lib/placet   as the owner of the data folder")]
 pub(crate) struct AgentRootsArgs {
     /// Which agent
     #[arg(value_name = "NAME")]

@@ -15,7 +15,7 @@ FILE may also be preset:NAME (see `placet policy presets`), or - for standard in
 Examples:
   placet policy presets coding-agent > policy.toml     a copy to change
   placet policy check policy.toml                      every problem with line, rule and fix
-  placet policy explain --file policy.toml --tool Bash --args '{\"command\":\"git status\"}'
+  placet policy explain --file policy.toml --tool Bash --args '{\"command\":\"ls\"}'
   placet policy simulate policy.toml                   what it would have done with everything on record
   placet policy put policy.toml                        put it in force")]
 pub(crate) enum PolicyCommand {
@@ -139,9 +139,11 @@ pub(crate) enum FailOn {
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  placet policy explain 0c1g60o                                                  a request on record
-  placet policy explain --tool Bash --args '{\"command\":\"git status\"}'            by the policy in force
-  placet policy explain --file policy.toml --tool pay --args '{\"amount\":5}' --agent billing-bot     without a server")]
+  placet policy explain 0c1g60o
+  placet policy explain --tool Bash --args '{\"command\":\"git status\"}'
+  placet policy explain --file policy.toml --tool pay --args '{\"amount\":5}'
+
+The first is about a request on record, the second goes by the policy in force, the third needs no server.")]
 pub(crate) struct ExplainArgs {
     /// A request on record: its id, or the beginning or end of it
     #[arg(value_name = "ID", required_unless_present_any = ["tool", "body"], conflicts_with_all = ["tool", "body"])]

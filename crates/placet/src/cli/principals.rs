@@ -30,7 +30,7 @@ pub(crate) enum KeyCommand {
 #[command(after_help = "\
 Examples:
   placet key new --role reviewer --name ann
-  placet key new --role agent --name billing-bot --owner ann --data /var/lib/placet")]
+  placet key new --role agent --name bot --owner ann --data /var/lib/placet")]
 pub(crate) struct KeyNewArgs {
     /// The role: agent, reviewer, admin or auditor
     #[arg(long, value_name = "ROLE")]

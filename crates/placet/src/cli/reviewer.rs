@@ -85,12 +85,15 @@ Examples:
   placet approve 0c1g60o
   placet approve 0c1g60o --yes --reason 'checked with finance'
   placet approve 0c1g60o --only fetch,report          a plan: these steps, the others denied
-  placet approve 0c1g60o --steps '[{\"id\":\"fetch\",\"decision\":\"approve\"},{\"id\":\"purge\",\"decision\":\"deny\"}]'
+  placet approve 0c1g60o --steps @steps.json          a plan: each step by its own decision
   placet approve 0c1g60o --same                       and all others that ask for the same call
   placet approve --group pause-17                     all items of one pause, or none: each is shown first
   placet approve 0c1g60o --remember exact --for 8h    the same call passes by itself for 8 hours
-  placet approve 0c1g60o --remember template --within session    so do commands with the same words and other files
-  placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}' --uses 5")]
+  placet approve 0c1g60o --remember template --within session
+  placet approve 0c1g60o --remember pattern --match 'path={\"under\":\"/srv/app\"}'
+
+Steps in a file:
+  [{\"id\": \"fetch\", \"decision\": \"approve\"}, {\"id\": \"purge\", \"decision\": \"deny\"}]")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) which: RequestChoice,

@@ -1,14 +1,21 @@
 //! A request in full, for people: first what would happen and why it waits, last the agent's own words, marked as
 //! such.
 
+mod decided;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decided::needs;
+use decided::{outcome, proposal, why};
 use placet_core::{
-    DecisionWord, DisplayField, Effect, InputType, Kind, Needs, Record, State, StepDecision, Time, show,
+    Card, DecisionWord, DisplayField, InputType, Kind, LineKind, OutlineLine, Record, State, Time, counted,
+    show, text_lines,
 };
 use serde_json::{Map, Value};
 
 use super::{
-    lineage,
-    text::{compact, safe, span, until},
+    card, lineage,
+    text::{compact, safe},
     together,
 };
 
@@ -31,6 +38,19 @@ pub(crate) enum Tone {
     Warn,
 }
 
+/// The place of a line on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// At the margin: a sentence or a heading of ours.
+    Sentence,
+    /// A little to the right.
+    Indented,
+    /// Behind its label.
+    Labelled,
+    /// Behind a mark: one line of a text that an agent wrote.
+    Row,
+}
+
 /// One line: a label and a text, both safe to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -40,6 +60,20 @@ pub(crate) struct Line {
     pub(crate) text: String,
     /// How it is meant.
     pub(crate) tone: Tone,
+    /// Where it stands.
+    pub(crate) shape: Shape,
+}
+
+impl Line {
+    /// A sentence of ours.
+    pub(crate) fn sentence(text: impl Into<String>, tone: Tone) -> Self {
+        Self { label: String::new(), text: text.into(), tone, shape: Shape::Sentence }
+    }
+
+    /// A value behind its label.
+    pub(crate) fn labelled(label: &str, text: impl Into<String>, tone: Tone) -> Self {
+        Self { label: label.to_owned(), text: text.into(), tone, shape: Shape::Labelled }
+    }
 }
 
 /// One sentence made from the facts: who would do what.
@@ -47,7 +81,11 @@ pub(crate) fn effect(record: &Record) -> String {
     let agent = show(&record.agent);
     match record.kind {
         Kind::Action => format!("{agent} wants to run {}", show(record.tool.as_deref().unwrap_or("?"))),
-        Kind::Plan => format!("{agent} proposes a plan of {} steps", record.steps.iter().flatten().count()),
+        Kind::Plan => {
+            let steps = record.steps.as_ref().map_or(0, Vec::len);
+            let steps = counted(u64::try_from(steps).unwrap_or(u64::MAX), "step", "steps");
+            format!("{agent} proposes a plan of {steps}")
+        }
         Kind::Input => format!("{agent} asks a question"),
         Kind::Confirmation => format!("{agent} asks for a yes or no"),
     }
@@ -89,22 +127,13 @@ pub(crate) fn headline(record: &Record) -> String {
 pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     let mut out = Sheet::default();
     out.add("", effect(record), Tone::Strong);
-    if let Some(display) = record.display.as_ref().filter(|display| !display.effect.is_empty()) {
-        out.add("does", safe(&display.effect), Tone::Strong);
-        for warning in &display.warnings {
-            let at = if warning.pointer.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", safe(&warning.pointer))
-            };
-            out.add("careful", format!("{}{at}", safe(&warning.text)), Tone::Warn);
-        }
+    match card::of(record) {
+        Some(card) => carded(&mut out, record, card),
+        None => uncarded(&mut out, record),
     }
-    own(&mut out, record);
     for warning in lineage::noted(record) {
         out.add("careful", warning, Tone::Warn);
     }
-    proposal(&mut out, record);
     outcome(&mut out, record);
     why(&mut out, record, now);
     out.0.extend(together::listed(record));
@@ -122,17 +151,56 @@ pub(crate) fn describe(record: &Record, now: Time) -> Vec<Line> {
     }
     out.optional("on behalf of", record.on_behalf_of.as_deref());
     out.optional("group", record.group.as_deref());
-    for (pointer, text) in fields(record, "/context") {
-        if lineage::told(record, &pointer) {
-            continue;
+    if card::of(record).is_none() {
+        for (pointer, text) in fields(record, "/context") {
+            if !lineage::told(record, &pointer) {
+                out.add(&format!("context/{pointer}"), text, Tone::Plain);
+            }
         }
-        out.add(&format!("context/{pointer}"), text, Tone::Plain);
     }
     if let Some(summary) = &record.summary {
         out.heading("The agent says (untrusted)");
-        out.add("", show(summary), Tone::Dim);
+        let shape = |line: OutlineLine| match line.kind {
+            LineKind::Note => {
+                Line { shape: Shape::Indented, ..Line::sentence(format!("({})", line.text), Tone::Dim) }
+            }
+            _ => Line { shape: Shape::Row, ..Line::sentence(line.text, Tone::Dim) },
+        };
+        out.0.extend(text_lines(&show(summary)).into_iter().map(shape));
     }
     out.0
+}
+
+/// What a yes would run, as the server's card says it. With a replacement on the table, what was asked before is history.
+fn carded(out: &mut Sheet, record: &Record, card: &Card) {
+    let proposal = record.proposal.as_ref().filter(|_| record.state == State::Pending);
+    if let Some(proposal) = proposal {
+        let by = show(&proposal.by);
+        out.heading(&format!("{by} put this in place of what was asked: a yes is a yes to this"));
+    }
+    out.0.extend(card::lines(card, record).0);
+    answer(out, record);
+    if proposal.is_some() {
+        out.heading("What was asked before it was replaced (history)");
+        own(out, record);
+    }
+}
+
+/// The same from the record alone, for servers that make no card.
+fn uncarded(out: &mut Sheet, record: &Record) {
+    if let Some(display) = record.display.as_ref().filter(|display| !display.effect.is_empty()) {
+        out.add("does", safe(&display.effect), Tone::Strong);
+        for warning in &display.warnings {
+            let at = if warning.pointer.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", safe(&warning.pointer))
+            };
+            out.add("careful", format!("{}{at}", safe(&warning.text)), Tone::Warn);
+        }
+    }
+    own(out, record);
+    proposal(out, record);
 }
 
 #[derive(Default)]
@@ -140,7 +208,10 @@ struct Sheet(Vec<Line>);
 
 impl Sheet {
     fn add(&mut self, label: &str, text: impl Into<String>, tone: Tone) {
-        self.0.push(Line { label: label.to_owned(), text: text.into(), tone });
+        self.0.push(match label {
+            "" => Line::sentence(text, tone),
+            label => Line::labelled(label, text, tone),
+        });
     }
 
     fn heading(&mut self, text: &str) {
@@ -235,30 +306,15 @@ fn own(out: &mut Sheet, record: &Record) {
                     out.add("", format!("  {}", compact(&Value::Object(arguments.clone()))), Tone::Plain);
                 }
             }
-            let order = if record.can_modify == Some(true) {
-                "steps may be edited and reordered"
-            } else {
-                "steps are approved or denied as they are"
-            };
-            out.add("", order, Tone::Dim);
+            answer(out, record);
         }
         Kind::Input => {
             out.optional("question", record.question.as_deref());
-            if let Some(input) = &record.input {
-                let bounds = match (&input.min, &input.max) {
-                    (None, None) => String::new(),
-                    (min, max) => {
-                        let text = |bound: &Option<serde_json::Number>| {
-                            bound.as_ref().map_or_else(|| "…".to_owned(), ToString::to_string)
-                        };
-                        format!(", {} to {}", text(min), text(max))
-                    }
-                };
-                let needed = if record.required == Some(false) { ", may be left empty" } else { "" };
-                out.add("answer", format!("{}{bounds}{needed}", type_name(input.kind)), Tone::Plain);
-                for (index, option) in input.options.iter().flatten().enumerate() {
-                    out.add(&format!("option {}", index + 1), show(option), Tone::Plain);
-                }
+            answer(out, record);
+            for (index, option) in
+                record.input.iter().flat_map(|input| input.options.iter().flatten()).enumerate()
+            {
+                out.add(&format!("option {}", index + 1), show(option), Tone::Plain);
             }
             if let Some(default) = &record.default {
                 out.add("suggested", compact(default), Tone::Dim);
@@ -273,6 +329,31 @@ fn own(out: &mut Sheet, record: &Record) {
     }
 }
 
+/// What can be said to it, beside yes and no.
+fn answer(out: &mut Sheet, record: &Record) {
+    if record.kind == Kind::Plan {
+        let order = if record.can_modify == Some(true) {
+            "steps may be edited and reordered"
+        } else {
+            "steps are approved or denied as they are"
+        };
+        out.add("", order, Tone::Dim);
+    }
+    if let Some(input) = &record.input {
+        let bounds = match (&input.min, &input.max) {
+            (None, None) => String::new(),
+            (min, max) => {
+                let text = |bound: &Option<serde_json::Number>| {
+                    bound.as_ref().map_or_else(|| "…".to_owned(), ToString::to_string)
+                };
+                format!(", {} to {}", text(min), text(max))
+            }
+        };
+        let needed = if record.required == Some(false) { ", may be left empty" } else { "" };
+        out.add("answer", format!("{}{bounds}{needed}", type_name(input.kind)), Tone::Plain);
+    }
+}
+
 fn type_name(kind: InputType) -> &'static str {
     match kind {
         InputType::Text => "text",
@@ -283,147 +364,3 @@ fn type_name(kind: InputType) -> &'static str {
         InputType::File => "file",
     }
 }
-
-fn replaced(
-    out: &mut Sheet,
-    arguments: Option<&Map<String, Value>>,
-    answer: Option<&Value>,
-    steps: Option<&[StepDecision]>,
-) {
-    if let Some(arguments) = arguments {
-        let mut lines = Vec::new();
-        flatten("", arguments, &mut lines);
-        for (pointer, text) in lines {
-            out.add(&pointer, text, Tone::Warn);
-        }
-    }
-    if let Some(answer) = answer {
-        out.add("answer", compact(answer), Tone::Warn);
-    }
-    for step in steps.into_iter().flatten() {
-        let arguments = step
-            .arguments
-            .as_ref()
-            .map(|arguments| format!(" with {}", compact(&Value::Object(arguments.clone()))));
-        out.add(
-            &format!("step {}", show(&step.id)),
-            format!("{}{}", step.decision, arguments.unwrap_or_default()),
-            Tone::Warn,
-        );
-    }
-}
-
-fn proposal(out: &mut Sheet, record: &Record) {
-    let Some(proposal) = record.proposal.as_ref().filter(|_| record.state == State::Pending) else { return };
-    out.heading(&format!("{} proposes this instead: a vote now is a vote on it", show(&proposal.by)));
-    replaced(out, proposal.arguments.as_ref(), proposal.answer.as_ref(), proposal.steps.as_deref());
-}
-
-fn outcome(out: &mut Sheet, record: &Record) {
-    if record.state == State::Pending {
-        return;
-    }
-    let tone = match record.state {
-        State::Approved | State::Answered | State::Succeeded => Tone::Good,
-        State::Denied | State::Failed | State::Revoked => Tone::Bad,
-        _ => Tone::Warn,
-    };
-    out.heading("Decided");
-    out.add("state", headline(record), tone);
-    if let Some(decision) = &record.decision {
-        replaced(out, decision.arguments.as_ref(), decision.answer.as_ref(), decision.steps.as_deref());
-    }
-    if let Some(why) = lineage::lost(record) {
-        let via = lineage::via(record).unwrap_or_default();
-        out.add(
-            "outcome",
-            format!("upstream lost: {via} lost the task ({why}); no tool reported anything"),
-            tone,
-        );
-    } else if let Some(outcome) = &record.outcome {
-        let note = outcome.note.as_deref().map(|note| format!(": {}", show(note))).unwrap_or_default();
-        let by = outcome
-            .resolved_by
-            .as_deref()
-            .map(|by| format!(" (resolved by {})", show(by)))
-            .unwrap_or_default();
-        out.add("outcome", format!("{}{by}{note}", record.state), tone);
-    }
-}
-
-fn why(out: &mut Sheet, record: &Record, now: Time) {
-    out.heading(match (record.state, record.verdict.effect) {
-        (State::Pending, _) => "Why it waits",
-        (_, Effect::Allow) => "Why it passed",
-        (_, Effect::Hold) => "Why it was held",
-        (_, Effect::Deny) => "Why it was denied",
-    });
-    let tone = if record.risk >= placet_core::Risk::High { Tone::Bad } else { Tone::Plain };
-    out.add("risk", record.risk.as_str(), tone);
-    rules(out, record);
-    if record.verdict.effect == Effect::Hold {
-        out.add("needs", needs(&record.needs), Tone::Plain);
-    }
-    for vote in &record.votes {
-        out.add("vote", format!("{} by {}", vote.vote, show(&vote.by)), Tone::Plain);
-    }
-    out.add("asked", format!("{} ago", span(now.since(record.created_at))), Tone::Plain);
-    match record.state {
-        State::Pending => out.add("decide within", until(record.expires_at, now), Tone::Warn),
-        State::Approved if record.claimable => {
-            if let Some(by) = record.claim_by {
-                out.add("claim within", until(by, now), Tone::Warn);
-            }
-        }
-        State::Claimed => {
-            if let Some(by) = record.report_by {
-                out.add("report within", until(by, now), Tone::Warn);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The rules that matched, each with its reason. The deciding one is named even without a reason.
-fn rules(out: &mut Sheet, record: &Record) {
-    let of_rule = |reason: &str| {
-        let (name, why) = reason.strip_prefix("rule `")?.split_once('`')?;
-        Some((name.to_owned(), format!("{name}{why}")))
-    };
-    let reasons = &record.verdict.reasons;
-    if !reasons.iter().filter_map(|reason| of_rule(reason)).any(|(name, _)| name == record.verdict.rule) {
-        out.add("rule", show(&record.verdict.rule), Tone::Plain);
-    }
-    for reason in reasons {
-        match of_rule(reason) {
-            Some((_, text)) => out.add("rule", show(&text), Tone::Plain),
-            None => out.add("because", show(reason), Tone::Plain),
-        }
-    }
-}
-
-/// The needs, in words.
-pub(crate) fn needs(needs: &Needs) -> String {
-    let alternatives = needs.any.iter().map(|alternative| {
-        let seats = alternative.all.iter().map(|seat| {
-            let people = if seat.people == 1 {
-                "one reviewer".to_owned()
-            } else {
-                format!("{} reviewers", seat.people)
-            };
-            seat.team.as_ref().map_or(people.clone(), |team| format!("{people} of {}", show(team)))
-        });
-        seats.collect::<Vec<_>>().join(" and ")
-    });
-    let mut text = alternatives.collect::<Vec<_>>().join(", or ");
-    if needs.four_eyes {
-        text.push_str("; nobody who stands behind it (four eyes)");
-    }
-    if let Some(step_up) = &needs.step_up {
-        text.extend(["; with step-up `", &show(step_up), "`"]);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests;

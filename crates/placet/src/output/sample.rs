@@ -1,6 +1,6 @@
 //! Sample records for the tests of output.
 
-use placet_core::{Record, Time};
+use placet_core::{Card, CardFlag, CardSection, DisplayField, Record, RecordCard, SectionBody, Time, show};
 use serde_json::{Value, json};
 
 /// The time of the output: a minute and five seconds after the samples were made.
@@ -36,6 +36,44 @@ pub(crate) fn action() -> Record {
         "summary": "Just some old files,\u{202e} trust me",
         "context": {"cwd": "/srv"},
     }))
+}
+
+/// The same record with a card: this sentence, these sections, and these values.
+pub(crate) fn carded(record: Record, sections: Vec<CardSection>, rest: &[(&str, &str)]) -> Record {
+    let field = |(pointer, text): &(&str, &str)| DisplayField {
+        pointer: (*pointer).to_owned(),
+        text: (*text).to_owned(),
+        keys: Vec::new(),
+    };
+    let card = Card {
+        sentence: "Delete 2 files: report.md, a b.txt".to_owned(),
+        digest: format!("sha256:{}", "c".repeat(64)).parse().expect("a digest"),
+        sections,
+        rest: rest.iter().map(field).collect(),
+        flagged: vec![CardFlag {
+            pointer: "/arguments/force".to_owned(),
+            why: "It does not ask again.".to_owned(),
+        }],
+        hidden: 0,
+    };
+    Record { view: Some(RecordCard::Whole(Box::new(card))), ..record }
+}
+
+/// An action with a card that has a text of these lines.
+pub(crate) fn shown(text: &str) -> Record {
+    let section = CardSection {
+        body: SectionBody::Text { text: show(text) },
+        title: Some("note".to_owned()),
+        step: None,
+        pointers: vec!["/arguments/note".to_owned()],
+    };
+    let rest = [
+        ("/session", "sess-1"),
+        ("/tool", "delete_files"),
+        ("/arguments/files/0", "\"report.md\""),
+        ("/arguments/force", "true"),
+    ];
+    carded(action(), vec![section], &rest)
 }
 
 /// An action of an agent behind the proxy, asked by one of its sub-agents.

@@ -39,22 +39,51 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<(String, Style)>], total: usi
     lines
 }
 
-/// The text, or its beginning with a mark that it was cut.
-fn cut(text: &str, room: usize) -> String {
+/// Shortest word that is shortened, such as a long path.
+const WORD: usize = 24;
+
+/// The text, or less of its middle: first of its longest words, such as paths, then of all. What happens stands at the
+/// beginning, and what it happens to often at the end.
+pub(crate) fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    loop {
+        let over = (words.iter().map(|word| width(word) + 1).sum::<usize>()).saturating_sub(room + 1);
+        let longest = words.iter_mut().max_by_key(|word| width(word)).filter(|word| width(word) > WORD);
+        match longest {
+            Some(word) if over > 0 => {
+                let target = width(word).saturating_sub(over).max(WORD);
+                *word = middle(word, target);
+            }
+            _ => return middle(&words.join(" "), room),
+        }
+    }
+}
+
+/// The text without its middle, if it is too wide.
+fn middle(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let room = room.saturating_sub(1);
+    let head = taken(text.chars(), room / 2);
+    let tail: String = taken(text.chars().rev(), room - room / 2).chars().rev().collect();
+    format!("{head}…{tail}")
+}
+
+/// As many characters as fit.
+fn taken(characters: impl Iterator<Item = char>, room: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
-    for character in text.chars() {
-        let wide = width(character.encode_utf8(&mut [0; 4]));
-        if used + wide + 1 > room {
+    for character in characters {
+        used += width(character.encode_utf8(&mut [0; 4]));
+        if used > room {
             break;
         }
-        used += wide;
         out.push(character);
     }
-    out.push('…');
     out
 }
 
@@ -71,7 +100,19 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         ID    WHAT
         漢字  short
-        a     xxxxxxxxxxxxxxxxxxxxxxx…
+        a     xxxxxxxxxxx…xxxxxxxxxxxx
         ");
+    }
+
+    #[test]
+    fn a_sentence_is_cut_in_its_middle_and_long_paths_first() {
+        let text = "Move /home/ann/a/very/long/folder/name/old.txt to /srv/prod/another/long/folder/new.txt";
+        assert_eq!(cut(text, 60), "Move /home/ann/a…name/old.txt to /srv/prod/ano…older/new.txt");
+        assert_eq!(cut(text, 200), text);
+        let many = "Delete a, b, c, d, e, f, g, h, i, j, k, l, m and /etc/passwd";
+        assert_eq!(cut(many, 40), "Delete a, b, c, d, …l, m and /etc/passwd");
+        for room in 1..90 {
+            assert!(width(&cut(text, room)) <= room.max(1), "{room}");
+        }
     }
 }

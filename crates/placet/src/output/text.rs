@@ -2,8 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use placet_core::{Kind, ProposalRecord, Record, RequestId, State, StepDecision, Time, show};
+use placet_core::{Kind, ProposalRecord, Record, RequestId, State, StepDecision, Time, counted, show};
 use serde_json::{Map, Value};
+
+use super::card;
 
 /// Text that should be safe to print. It is drawn again if it is not.
 pub(crate) fn safe(text: &str) -> String {
@@ -33,9 +35,26 @@ pub(crate) fn until(deadline: Time, now: Time) -> String {
     span(deadline.since(now))
 }
 
-/// A request in one line: what it would do, never the agent's words. First the server's sentence, since it begins
-/// with what is unknown, then the values.
+/// A request in one line: what it would do, never the agent's words. First what limits it, then the server's sentence.
+/// Nothing is approved from it.
 pub(crate) fn oneline(record: &Record) -> String {
+    let pending = record.state == State::Pending;
+    let Some(sentence) = card::sentence(record).filter(|_| pending) else { return effect_and_values(record) };
+    let mut line = String::new();
+    if let Some(proposal) = &record.proposal {
+        line.extend(["[replaced by ", &show(&proposal.by), "] "]);
+    }
+    let drawn = record.display.as_ref().map_or(0, |display| display.warnings.len());
+    let flags = card::of(record).map_or(drawn, |card| card.flagged.len());
+    if flags > 0 {
+        let flags = counted(u64::try_from(flags).unwrap_or(u64::MAX), "warning", "warnings");
+        line.extend(["[", &flags, "] "]);
+    }
+    line + &safe(sentence)
+}
+
+/// The same from servers that make no card.
+fn effect_and_values(record: &Record) -> String {
     let told = record.display.as_ref().filter(|display| !display.effect.is_empty());
     let Some(display) = told.filter(|_| record.state == State::Pending && record.kind == Kind::Action) else {
         return values(record);
@@ -137,6 +156,19 @@ mod tests {
         assert_eq!(oneline(&replaced), "[edited by bob] amount=9999 to=Mallory", "what a yes would run");
         replaced.state = State::Denied;
         assert_eq!(oneline(&replaced), "files=[report.md, \"a b.txt\"] force=true");
+    }
+
+    #[test]
+    fn with_a_card_the_line_is_its_sentence_behind_what_limits_it() {
+        let mut record = sample::shown("x");
+        assert_eq!(oneline(&record), "[1 warning] Delete 2 files: report.md, a b.txt");
+        let line = placet_core::CardLine { sentence: "Run x\u{1b}".to_owned(), hidden: 3 };
+        record.view = Some(placet_core::RecordCard::Line(line));
+        record.proposal =
+            serde_json::from_value(json!({"by": "bob", "decision": "edit", "digest": record.digest,
+            "at": record.created_at, "arguments": {}, "answer": null, "steps": null}))
+            .unwrap();
+        assert_eq!(oneline(&record), "[replaced by bob] Run x\\u{001b}");
     }
 
     #[test]

@@ -15,7 +15,10 @@ pub(super) fn listed(record: &Record) -> Vec<Line> {
     let Some(together) = record.together.as_ref().filter(|_| record.state == State::Pending) else {
         return Vec::new();
     };
-    let line = |label: &str, text: String, tone| Line { label: label.to_owned(), text, tone };
+    let line = |label: &str, text: String, tone| match label {
+        "" => Line::sentence(text, tone),
+        label => Line::labelled(label, text, tone),
+    };
     let all = together.items.len() + usize::try_from(together.more).unwrap_or(usize::MAX);
     let mut lines = vec![line("", format!("Asked together: {all} requests"), Tone::Heading)];
     for item in &together.items {

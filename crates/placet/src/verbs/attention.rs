@@ -34,7 +34,7 @@ pub(crate) async fn summary(context: &Context, args: &SummaryArgs) -> anyhow::Re
 }
 
 fn line(tone: Tone, label: &str, text: String) -> Line {
-    Line { label: label.to_owned(), text, tone }
+    if label.is_empty() { Line::sentence(text, tone) } else { Line::labelled(label, text, tone) }
 }
 
 /// The figures of one period or session, as lines.
@@ -63,7 +63,7 @@ fn attention(attention: &Attention) -> Vec<Line> {
 fn figures(stats: &Stats) -> String {
     let mut lines = vec![line(Tone::Strong, "", format!("{} to {}", stats.from, stats.to))];
     lines.extend(attention(&stats.attention));
-    sheet(&lines)
+    sheet(&lines, None)
 }
 
 /// A session's summary for people: first what was asked, then how to reduce it.
@@ -104,7 +104,7 @@ fn told(summary: &SessionSummary) -> String {
         );
         lines.push(line(Tone::Dim, "", text));
     }
-    sheet(&lines)
+    sheet(&lines, None)
 }
 
 fn kind(one: &SummaryLine) -> String {
@@ -219,15 +219,15 @@ mod tests {
           refused           2
 
         Asked
-          4×                Bash  Run npm run lint (4 approved)
-          2×                Bash  Run git push (1 approved, 1 denied)
-          1×                Bash  Run x\u{202e} (not decided)
+          4×  Bash  Run npm run lint (4 approved)
+          2×  Bash  Run git push (1 approved, 1 denied)
+          1×  Bash  Run x\u{202e} (not decided)
 
         Confined
-          30×               Bash  Run cargo test
+          30×  Bash  Run cargo test
 
         Passed
-          60×               Bash
+          60×  Bash
 
         To change that
           placet policy suggest: rules for what was approved again and again

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Context, answer as typed, ask, edit as replacement, find, grants, group, object_argument, preview, said,
-    sheet, somebody_there, steps,
+    show_all, somebody_there, steps,
 };
 use crate::{
     cli::{AnswerArgs, ApproveArgs, DenyArgs, EditArgs},
@@ -19,7 +19,36 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
     if let Some(name) = &args.which.group {
         return group::approve(context, name, args.reason, args.yes).await;
     }
-    let Some(record) = pending(context, args.which.id()).await? else { return Ok(exit::ERROR) };
+    let Some(mut record) = pending(context, args.which.id()).await? else { return Ok(exit::ERROR) };
+    loop {
+        let (decide, question) = approval(context, &record, &args)?;
+        if args.dry_run {
+            return preview::run(context, &record, &decide).await;
+        }
+        // The scope of a grant is shown before it is given, in the server's words.
+        let notes = match args.remember.remember {
+            Some(_) => preview::lines(&context.client.preview(record.id, &decide).await?),
+            None => Vec::new(),
+        };
+        if !agreed(&record, &notes, &question, args.yes)? {
+            return Ok(exit::ERROR);
+        }
+        let code = match send(context, &record, &seen(decide, &record, args.yes)).await? {
+            Sent::Code(code) => code,
+            Sent::Changed(newer) => {
+                record = *newer;
+                continue;
+            }
+        };
+        if args.yes && !context.json {
+            notes.iter().skip(1).for_each(|note| output::to_stderr(note));
+        }
+        return if args.same && code == 0 { same(context, &record, args.yes).await } else { Ok(code) };
+    }
+}
+
+/// The approval of a record, and the question before it is sent.
+fn approval(context: &Context, record: &Record, args: &ApproveArgs) -> anyhow::Result<(Decide, String)> {
     if record.kind == Kind::Input && record.proposal.is_none() {
         return Err(usage(format!("{} is a question: use `placet answer`", record.id)));
     }
@@ -27,37 +56,22 @@ pub(crate) async fn approve(context: &Context, args: ApproveArgs) -> anyhow::Res
         (None, None) => None,
         _ if record.kind != Kind::Plan => return Err(usage("`--steps` and `--only` are for plans")),
         (Some(text), _) => Some(steps::given(text)?),
-        (None, Some(ids)) => Some(steps::only(&record, ids)?),
+        (None, Some(ids)) => Some(steps::only(record, ids)?),
     };
-    let question = match &chosen {
-        Some(steps) => format!("Approve this plan with: {}?", steps::in_words(steps)),
-        None => "Approve exactly this?".to_owned(),
+    let question = match (&chosen, &record.proposal) {
+        (Some(steps), _) => format!("Approve this plan with: {}?", steps::in_words(steps)),
+        (None, Some(proposal)) => format!("Approve exactly this, as {} changed it?", show(&proposal.by)),
+        (None, None) => "Approve exactly this?".to_owned(),
     };
-    let mut decide = chosen.map_or_else(|| Decide::approve(&record), |steps| Decide::steps(&record, steps));
+    let mut decide = chosen.map_or_else(|| Decide::approve(record), |steps| Decide::steps(record, steps));
     if let Some(remember) = grants::remember(&args.remember)? {
         decide = decide.with_remember(remember);
     }
-    decide = with(context, decide, &record, args.reason)?;
-    if args.dry_run {
-        return preview::run(context, &record, &decide).await;
-    }
-    // The scope of a grant is shown before it is given, in the server's words.
-    let notes = match args.remember.remember {
-        Some(_) => preview::lines(&context.client.preview(record.id, &decide).await?),
-        None => Vec::new(),
-    };
-    if !agreed(&record, &notes, &question, args.yes)? {
-        return Ok(exit::ERROR);
-    }
-    let code = send(context, &record, &seen(decide, &record, args.yes)).await?;
-    if !context.json {
-        notes.iter().skip(1).for_each(|note| output::to_stderr(note));
-    }
-    if args.same && code == 0 { same(context, &record).await } else { Ok(code) }
+    Ok((with(context, decide, record, args.reason.clone())?, question))
 }
 
-/// Approves the other pending requests with the same call, each as it is now.
-async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
+/// Approves the other pending requests with the same call. Each is shown whole first, as it is now.
+async fn same(context: &Context, record: &Record, yes: bool) -> anyhow::Result<u8> {
     let query = ListQuery {
         state: Some(State::Pending),
         agent: Some(record.agent.clone()),
@@ -66,15 +80,32 @@ async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
         ..ListQuery::default()
     };
     let page = context.client.list(&query).await?;
-    let twins = page
-        .items
-        .iter()
-        .filter(|other| other.id != record.id && other.same.is_some() && other.same == record.same);
-    let items: Vec<BatchItem> =
-        twins.map(|other| BatchItem { id: other.id, decide: Decide::approve(other) }).collect();
-    if items.is_empty() {
+    let alike = |other: &Record| other.same.is_some() && other.same == record.same;
+    let mut twins = Vec::new();
+    for other in page.items.iter().filter(|other| other.id != record.id && alike(other)) {
+        let other = context.client.get(other.id).await?;
+        // It may have been decided or replaced since it was listed.
+        if other.state == State::Pending && alike(&other) {
+            twins.push(other);
+        }
+    }
+    if twins.is_empty() {
         return Ok(0);
     }
+    if !yes {
+        output::to_stderr("");
+        let question = match twins.as_slice() {
+            [_] => "Approve this one too?".to_owned(),
+            several => format!("Approve these {} too?", several.len()),
+        };
+        if !group::shown_whole(&twins)? || !confirmed(&question)? {
+            return Ok(exit::ERROR);
+        }
+    }
+    let items: Vec<BatchItem> = twins
+        .iter()
+        .map(|other| BatchItem { id: other.id, decide: seen(Decide::approve(other), other, yes) })
+        .collect();
     let mut code = 0;
     for result in context.client.decide_batch(&items, false).await? {
         match result.result {
@@ -90,8 +121,8 @@ async fn same(context: &Context, record: &Record) -> anyhow::Result<u8> {
 
 /// Yes, with other arguments.
 pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8> {
-    let Some(record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
-    let before = replacement::current(&record)?.clone();
+    let Some(mut record) = pending(context, &args.id).await? else { return Ok(exit::ERROR) };
+    replacement::current(&record)?;
     let after = match &args.args {
         Some(text) => object_argument("--args", text)?,
         None if somebody_there() => match replacement::in_editor(&record)? {
@@ -102,25 +133,30 @@ pub(crate) async fn edit(context: &Context, args: EditArgs) -> anyhow::Result<u8
             return Err(usage("`--args` is missing: give the whole new arguments as a JSON object or @FILE"));
         }
     };
-    let changes = replacement::changes(&before, &after);
-    let decide = with(context, Decide::edit(&record, after), &record, args.reason)?;
-    if args.dry_run {
-        return preview::run(context, &record, &decide).await;
+    loop {
+        let changes = replacement::changes(replacement::current(&record)?, &after);
+        let decide = with(context, Decide::edit(&record, after.clone()), &record, args.reason.clone())?;
+        if args.dry_run {
+            return preview::run(context, &record, &decide).await;
+        }
+        // Shows what the edit would do before it is sent: it may need more people, or void votes.
+        let mut notes: Vec<String> = changes.iter().map(|change| paint(output::WARN, change)).collect();
+        if !args.yes && somebody_there() {
+            notes.extend(preview::lines(&context.client.preview(record.id, &decide).await?));
+        }
+        if !agreed(&record, &notes, "Approve with these changes?", args.yes)? {
+            return Ok(exit::ERROR);
+        }
+        match send(context, &record, &seen(decide, &record, args.yes)).await? {
+            Sent::Code(code) => return Ok(code),
+            Sent::Changed(newer) => record = *newer,
+        }
     }
-    // Shows what the edit would do before it is sent: it may need more people, or void votes.
-    let mut notes: Vec<String> = changes.iter().map(|change| paint(output::WARN, change)).collect();
-    if !args.yes && somebody_there() {
-        notes.extend(preview::lines(&context.client.preview(record.id, &decide).await?));
-    }
-    if !agreed(&record, &notes, "Approve with these changes?", args.yes)? {
-        return Ok(exit::ERROR);
-    }
-    send(context, &record, &seen(decide, &record, args.yes)).await
 }
 
-/// Marks the decision if the record was shown on the terminal first.
+/// Marks the decision with what was shown. With `--yes` nothing was.
 fn seen(decide: Decide, record: &Record, yes: bool) -> Decide {
-    if yes || !somebody_there() { decide } else { decide.as_shown(record) }
+    if yes { decide } else { decide.as_shown(record) }
 }
 
 /// No.
@@ -137,7 +173,7 @@ pub(crate) async fn deny(context: &Context, args: DenyArgs) -> anyhow::Result<u8
         }
         None => String::new(),
     };
-    send(context, &record, &Decide::deny(&record, reason)).await
+    send(context, &record, &Decide::deny(&record, reason)).await.map(Sent::code)
 }
 
 /// An answer; a confirmation takes yes, no, or its labels.
@@ -167,8 +203,16 @@ pub(crate) async fn answer(context: &Context, args: AnswerArgs) -> anyhow::Resul
             )));
         }
     };
-    let decide = with(context, decide, &record, args.reason)?;
-    send(context, &record, &decide).await
+    let mut decide = with(context, decide, &record, args.reason)?;
+    if decide.word() != DecisionWord::Deny {
+        // The answer was typed before this was shown. So it is printed, and the server checks that it was this.
+        if !drawn(&record, "")? {
+            output::to_stderr("Nothing was sent.");
+            return Ok(exit::ERROR);
+        }
+        decide = decide.as_shown(&record);
+    }
+    send(context, &record, &decide).await.map(Sent::code)
 }
 
 /// The request, if it can still be decided. Otherwise prints its state.
@@ -209,17 +253,40 @@ fn with(
     })
 }
 
-/// Shows what will be approved, and asks if there is a terminal.
+/// Shows what will be approved, and asks if there is a terminal. Without one, what was printed is approved.
 fn agreed(record: &Record, notes: &[String], question: &str, yes: bool) -> anyhow::Result<bool> {
-    if yes || !somebody_there() {
+    if yes {
         return Ok(true);
     }
-    output::to_stderr(&sheet(&describe(record, output::now())));
+    if !drawn(record, "; `--yes` approves without a look")? {
+        output::to_stderr("Nothing was sent.");
+        return Ok(false);
+    }
     if !notes.is_empty() {
         output::to_stderr(&format!("\n{}", paint(output::STRONG, "What you decide")));
         for note in notes {
             output::to_stderr(&format!("  {note}"));
         }
+    }
+    confirmed(question)
+}
+
+/// Prints the whole request. False if the person stopped. An error if a part of it cannot be printed.
+fn drawn(record: &Record, otherwise: &str) -> anyhow::Result<bool> {
+    let all = show_all(&describe(record, output::now()))?;
+    match output::card::refused(record) {
+        Some(why) => {
+            let url = output::safe(&record.url);
+            anyhow::bail!("{why}, so nothing was sent: look at {url} and decide there{otherwise}")
+        }
+        None => Ok(all),
+    }
+}
+
+/// Asks. Without a terminal it is a yes: the command was one.
+pub(super) fn confirmed(question: &str) -> anyhow::Result<bool> {
+    if !somebody_there() {
+        return Ok(true);
     }
     let said = ask(&format!("\n{} [y/N]", paint(output::STRONG, question)))?;
     if matches!(said.as_str(), "y" | "Y" | "yes" | "Yes") {
@@ -229,23 +296,61 @@ fn agreed(record: &Record, notes: &[String], question: &str, yes: bool) -> anyho
     Ok(false)
 }
 
+/// What came of sending a decision.
+enum Sent {
+    /// It is over, with this exit code.
+    Code(u8),
+    /// What was shown is no longer what a yes would run. This is it now; ask again.
+    Changed(Box<Record>),
+}
+
+impl Sent {
+    /// The exit code. Nothing was sent where the request has changed.
+    fn code(self) -> u8 {
+        match self {
+            Self::Code(code) => code,
+            Self::Changed(_) => exit::ERROR,
+        }
+    }
+}
+
+/// Refusals that say that the person saw something else than what is there now.
+const STALE: [&str; 3] = ["stale_display", "stale_digest", "stale_version"];
+
 /// Sends the decision. If somebody was faster, names that person.
-async fn send(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<u8> {
-    match context.client.decide(record.id, decide).await {
+async fn send(context: &Context, record: &Record, decide: &Decide) -> anyhow::Result<Sent> {
+    let problem = match context.client.decide(record.id, decide).await {
         Ok(after) => {
             said(context, &after)?;
             if after.state == State::Pending && !context.json {
                 output::to_stderr("Your vote is counted; it waits for more people.");
             }
-            Ok(0)
+            return Ok(Sent::Code(0));
         }
-        Err(Error::Problem(problem)) if problem.status == 409 && problem.record.is_some() => {
-            if let Some(after) = problem.record.as_deref().filter(|after| after.state != State::Pending) {
-                too_late(context, after)?;
-                return Ok(exit::ERROR);
-            }
-            Err(Error::Problem(problem).into())
-        }
-        Err(error) => Err(error.into()),
+        Err(Error::Problem(problem)) if problem.status == 409 => problem,
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(after) = problem.record.as_deref().filter(|after| after.state != State::Pending) {
+        too_late(context, after)?;
+        return Ok(Sent::Code(exit::ERROR));
     }
+    if !STALE.contains(&problem.code.as_str()) {
+        return Err(Error::Problem(problem).into());
+    }
+    let now = context.client.get(record.id).await?;
+    if now.state != State::Pending {
+        too_late(context, &now)?;
+        return Ok(Sent::Code(exit::ERROR));
+    }
+    let id = record.id;
+    if context.json || !somebody_there() {
+        anyhow::bail!(
+            "{id} has changed since it was shown, so nothing was sent: look at it with `placet show {id}`"
+        );
+    }
+    output::to_stderr(&format!(
+        "\n{}: {id} has changed since it was shown. This is what it is now.\n",
+        paint(output::WARN, "nothing was sent")
+    ));
+    Ok(Sent::Changed(Box::new(now)))
 }

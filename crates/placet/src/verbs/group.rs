@@ -5,10 +5,10 @@ use placet_client::{BatchItem, BatchResult, Decide, ListQuery};
 use placet_core::{Door, Kind, Record, Risk, State, show};
 use serde_json::{Value, json};
 
-use super::{Context, ask, said, sheet, somebody_there};
+use super::{Context, ask, decide::confirmed, said, show_all, somebody_there};
 use crate::{
     exit::{self, usage},
-    output::{self, describe, paint},
+    output::{self, Line, Tone, describe, paint},
 };
 
 /// Most that one batch takes.
@@ -40,11 +40,11 @@ pub(super) async fn approve(
         )));
     }
     if !yes {
-        show_all(&records);
-        let question = format!("\nApprove exactly these {}?", records.len());
-        let answer = ask(&format!("{} [y/N]", paint(output::STRONG, &question)))?;
-        if !matches!(answer.as_str(), "y" | "Y" | "yes" | "Yes") {
+        if !shown_whole(&records)? {
             output::to_stderr("Nothing was sent.");
+            return Ok(exit::ERROR);
+        }
+        if !confirmed(&format!("Approve exactly these {}?", records.len()))? {
             return Ok(exit::ERROR);
         }
     }
@@ -63,7 +63,7 @@ pub(super) async fn deny(context: &Context, group: &str, reason: Option<String>)
     let reason = match reason {
         Some(reason) => reason,
         None if somebody_there() && !context.json => {
-            show_all(&records);
+            shown(&records)?;
             ask(&format!("\nWhy not, all {}? The agent is told; empty for no reason:", records.len()))?
         }
         None => String::new(),
@@ -83,6 +83,11 @@ async fn pending(context: &Context, group: &str) -> anyhow::Result<Vec<Record>> 
     let page = context.client.list(&query).await?;
     let mut records = page.items;
     records.sort_by_key(|record| (record.created_at, record.id));
+    // A list has no cards.
+    for record in &mut records {
+        *record = context.client.get(record.id).await?;
+    }
+    records.retain(|record| record.state == State::Pending);
     let named = show(group);
     let Some(first) = records.first() else {
         return Err(usage(format!("nothing is pending in the group `{named}`: see `placet inbox`")));
@@ -128,13 +133,27 @@ fn alone(record: &Record) -> Option<String> {
     Some(format!("{id} needs the step-up `{}`: approve it first, in the dashboard", show(step_up)))
 }
 
-fn show_all(records: &[Record]) {
+/// Prints every request whole. False if the person stopped.
+pub(super) fn shown(records: &[Record]) -> anyhow::Result<bool> {
     let all = records.len();
+    let mut lines = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        let head = format!("── {} of {all} ──", index + 1);
-        output::to_stderr(&format!("\n{}", paint(output::NAME, &head)));
-        output::to_stderr(&sheet(&describe(record, output::now())));
+        lines.push(Line::sentence(format!("── {} of {all}: {} ──", index + 1, record.id), Tone::Heading));
+        lines.extend(describe(record, output::now()));
     }
+    Ok(show_all(&lines)?)
+}
+
+/// The same before an approval: an error if a part of one cannot be printed.
+pub(super) fn shown_whole(records: &[Record]) -> anyhow::Result<bool> {
+    let whole = shown(records)?;
+    for record in records {
+        if let Some(why) = output::card::refused(record) {
+            let (id, url) = (record.id, output::safe(&record.url));
+            anyhow::bail!("{id}: {why}, so nothing was sent: decide it first, by itself, at {url}");
+        }
+    }
+    Ok(whole)
 }
 
 /// Sends one decision for each, and prints the results.

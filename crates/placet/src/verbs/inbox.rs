@@ -127,8 +127,8 @@ mod tests {
         "#);
         insta::assert_snapshot!(text(&page, None), @r#"
         ID       AGE    STATE    RISK    AGENT        TOOL            WHAT
-        g60o30c  1m05s  pending  high    billing-bot  delete_files    files=[report.md, "a b.txt"] force=tr…
-        g60o30c  1m05s  pending  medium  billing-bot  (plan)          Clean the archive: list, delete, repo…
+        g60o30c  1m05s  pending  high    billing-bot  delete_files    files=[report.md, … b.txt"] force=true
+        g60o30c  1m05s  pending  medium  billing-bot  (plan)          Clean the archive:…ist, delete, report
         g60o30c  1m05s  pending  medium  billing-bot  (confirmation)  Go live?
         There is more: add --cursor c2
         "#);

@@ -1,7 +1,7 @@
 //! Shows what a decision would do before it is sent: whether it decides, what policy says, and which votes it voids.
 
 use placet_client::{Decide, GrantPreview, Preview};
-use placet_core::{Record, State, show};
+use placet_core::{Record, State, counted, show};
 
 use super::Context;
 use crate::output::{self, headline, needs, paint};
@@ -47,8 +47,8 @@ pub(crate) fn lines(preview: &Preview) -> Vec<String> {
     if let (Some(grant), Some(covers)) = (&preview.grant, &preview.covers) {
         let left = output::until(grant.expires_at, grant.created_at);
         lines.push(format!(
-            "from then on, for {left} and up to {} times, for the agent {}:",
-            grant.uses,
+            "from then on, for {left} and up to {}, for the agent {}:",
+            counted(u64::from(grant.uses), "time", "times"),
             show(&grant.agent)
         ));
         lines.push(format!("  {}", paint(output::WARN, &output::safe(covers))));
@@ -67,7 +67,8 @@ fn would_cover(would: &GrantPreview) -> Vec<String> {
     let GrantPreview { looked_at, covered, denied, examples } = would;
     let mut lines = vec![format!("  of the last {looked_at} calls it would have let {covered} pass")];
     if *denied > 0 {
-        let warning = format!("  {denied} of them were denied by a person");
+        let were = if *denied == 1 { "was" } else { "were" };
+        let warning = format!("  {denied} of them {were} denied by a person");
         lines.push(paint(output::BAD, &warning));
     }
     lines.extend(examples.iter().map(|line| format!("    {}", output::safe(line))));

@@ -1,5 +1,7 @@
 //! `placet show`: one request in full.
 
+use std::io::IsTerminal;
+
 use placet_core::State;
 
 use super::{Context, find, sheet};
@@ -16,7 +18,9 @@ pub(crate) async fn run(context: &Context, args: ShowArgs) -> anyhow::Result<u8>
         output::json(&record)?;
         return Ok(0);
     }
-    output::line(&sheet(&describe(&record, output::now())))?;
+    // A pipe has no width, so nothing is broken.
+    let columns = output::screen(std::io::stdout().is_terminal()).map(|(columns, _)| columns);
+    output::line(&sheet(&describe(&record, output::now()), columns))?;
     if record.state == State::Pending {
         let short = short(record.id);
         let hint = if record.kind == placet_core::Kind::Input {

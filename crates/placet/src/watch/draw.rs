@@ -1,6 +1,6 @@
 //! Draws the screen: the queue, the selected request in full, and one input line.
 
-use placet_core::{Record, Risk, State, Time, show};
+use placet_core::{Risk, State, Time, counted, show};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -9,8 +9,12 @@ use ratatui::{
     widgets::{Block, Borders, List, ListItem, ListState, Paragraph, Wrap},
 };
 
-use super::model::{App, Mode, Row};
-use crate::output::{self, Tone, describe, headline, oneline, short, until};
+use super::model::{App, Mode, Row, is_whole};
+use crate::output::{
+    self, Tone, describe, headline,
+    layout::{self, ScreenRow},
+    oneline, short, until,
+};
 
 const KEYS: &str = "j/k move · a approve · d deny · e edit · r respond · o detail · ? help · q quit";
 const HELP: &[(&str, &str)] = &[
@@ -21,7 +25,7 @@ const HELP: &[(&str, &str)] = &[
     ("e", "edit the arguments in $EDITOR, then approve with the changes"),
     ("r", "respond to a question"),
     ("o enter", "detail alone, and back"),
-    ("J K space", "scroll the detail"),
+    ("space J K", "show the rest of the detail: what was not shown is not approved"),
     ("q esc", "quit"),
     ("", "A plan step by step: placet approve ID --only a,b"),
 ];
@@ -71,13 +75,14 @@ fn queue(frame: &mut Frame<'_>, app: &App, area: Rect, now: Time) {
         frame.render_widget(Paragraph::new("Nothing is waiting for a decision.".dim()).block(block), area);
         return;
     }
-    let items = app.rows.iter().map(|row| ListItem::new(entry(row, now)));
+    let width = usize::from(area.width).saturating_sub(2);
+    let items = app.rows.iter().map(|row| ListItem::new(entry(row, now, width)));
     let list = List::new(items).block(block).highlight_symbol("▶ ").highlight_style(Style::new().bold());
     let mut state = ListState::default().with_selected(app.place());
     frame.render_stateful_widget(list, area, &mut state);
 }
 
-fn entry(row: &Row, now: Time) -> Line<'static> {
+fn entry(row: &Row, now: Time, width: usize) -> Line<'static> {
     let record = &row.record;
     let tool = record.tool.as_deref().map_or_else(|| format!("({})", record.kind), show);
     if record.state != State::Pending {
@@ -90,13 +95,21 @@ fn entry(row: &Row, now: Time) -> Line<'static> {
     };
     let votes =
         if record.votes.is_empty() { String::new() } else { format!(" {} voted", record.votes.len()) };
+    let left = format!(" {:>6} ", until(record.expires_at, now));
+    let (who, risk_word) = (output::who(record), format!("{:<8} ", record.risk.as_str()));
+    // The end of the sentence is often what it happens to, and the end is kept.
+    let before = output::width(&short(record.id)) + output::width(&left) + output::width(&risk_word);
+    let room = width.saturating_sub(before);
+    let what = if output::card::sentence(record).is_some() {
+        output::cut(&format!("{who}{votes}: {}", oneline(record)), room)
+    } else {
+        output::cut(&format!("{who} {tool} {}{votes}", oneline(record)), room)
+    };
     Line::from(vec![
         Span::raw(short(record.id)).cyan(),
-        Span::raw(format!(" {:>6} ", until(record.expires_at, now))),
-        Span::styled(format!("{:<8} ", record.risk.as_str()), risk),
-        Span::raw(format!("{} ", output::who(record))),
-        Span::raw(tool).bold(),
-        Span::raw(format!(" {}{votes}", oneline(record))),
+        Span::raw(left),
+        Span::styled(risk_word, risk),
+        Span::raw(what),
     ])
 }
 
@@ -106,57 +119,30 @@ fn detail(frame: &mut Frame<'_>, app: &mut App, area: Rect, now: Time) {
         frame.render_widget(block, area);
         return;
     };
-    let lines = wrapped(&row.record, usize::from(area.width), now);
+    let width = usize::from(area.width);
+    let lines = layout::rows(&describe(&row.record, now), Some(width));
+    let all = lines.len();
     let inside = usize::from(area.height.saturating_sub(2));
-    let most = u16::try_from(lines.len().saturating_sub(inside)).unwrap_or(u16::MAX);
-    let scroll = app.scroll.min(most);
-    app.scroll = scroll;
+    let first = app.scroll.min(all.saturating_sub(inside));
+    let last = first.saturating_add(inside).min(all);
+    if is_whole(&row.record) {
+        let record = row.record.clone();
+        app.read.on_screen(&record, width, all, (first, last));
+    }
+    (app.scroll, app.page) = (first, inside);
     // The person must see that there is more text below.
-    let block = if scroll < most { block.title_bottom(" more below: space ") } else { block };
-    frame.render_widget(Paragraph::new(Text::from(lines)).block(block).scroll((scroll, 0)), area);
+    let block = if last < all {
+        let more = counted(u64::try_from(all - last).unwrap_or(u64::MAX), "more line", "more lines");
+        block.title_bottom(format!(" {more} below: space "))
+    } else {
+        block
+    };
+    let visible: Vec<Line<'static>> = lines.into_iter().skip(first).take(inside).map(painted).collect();
+    frame.render_widget(Paragraph::new(Text::from(visible)).block(block), area);
 }
 
-/// The whole sheet in lines of this width. Nothing is cut off: long text continues on the next line.
-fn wrapped(record: &Record, width: usize, now: Time) -> Vec<Line<'static>> {
-    let sheet = describe(record, now);
-    let widest =
-        sheet.iter().map(|line| output::width(&line.label)).filter(|wide| *wide <= 20).max().unwrap_or(0);
-    let mut lines = Vec::new();
-    for line in sheet {
-        if line.tone == Tone::Heading {
-            lines.push(Line::default());
-        }
-        let margin = if line.label.is_empty() {
-            String::new()
-        } else {
-            format!("  {}{}", line.label, " ".repeat(widest.saturating_sub(output::width(&line.label)) + 2))
-        };
-        let indent = output::width(&margin).min(width / 2);
-        for (index, piece) in pieces(&line.text, width.saturating_sub(indent).max(1)).into_iter().enumerate()
-        {
-            let before = if index == 0 { margin.clone() } else { " ".repeat(indent) };
-            lines.push(Line::from(vec![Span::raw(before).dim(), Span::styled(piece, style(line.tone))]));
-        }
-    }
-    lines
-}
-
-/// A text in pieces that fit a width.
-fn pieces(text: &str, width: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut used = 0;
-    for character in text.chars() {
-        let wide = output::width(character.encode_utf8(&mut [0; 4]));
-        if used + wide > width {
-            pieces.push(String::new());
-            used = 0;
-        }
-        used += wide;
-        if let Some(last) = pieces.last_mut() {
-            last.push(character);
-        }
-    }
-    pieces
+fn painted(row: ScreenRow) -> Line<'static> {
+    Line::from(vec![Span::raw(row.margin).dim(), Span::styled(row.text, style(row.tone))])
 }
 
 fn style(tone: Tone) -> Style {

@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use placet_client::Decide;
-use placet_core::{DecisionWord, Kind, Record, RequestId, State, Time};
+use placet_core::{DecisionWord, Kind, Record, RequestId, State, Time, counted};
 
-use super::model::{App, Mode, approvable, approving_word};
+use super::model::{App, Mode, approvable, approving_word, is_whole};
 use crate::{
-    output::{Tone, safe},
+    output::{self, Tone, safe},
     verbs::answer,
 };
 
@@ -46,14 +46,39 @@ impl App {
             KeyCode::Char('k') | KeyCode::Up => self.select(place.saturating_sub(1)),
             KeyCode::Char('g') | KeyCode::Home => self.select(0),
             KeyCode::Char('G') | KeyCode::End => self.select(last),
-            KeyCode::Char('J' | ' ') | KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5),
-            KeyCode::Char('K') | KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
+            KeyCode::Char('J') => self.scroll = self.scroll.saturating_add(self.step(5)),
+            KeyCode::Char('K') => self.scroll = self.scroll.saturating_sub(self.step(5)),
+            KeyCode::Char(' ') | KeyCode::PageDown => {
+                self.scroll = self.scroll.saturating_add(self.step(usize::MAX))
+            }
+            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(self.step(usize::MAX)),
             KeyCode::Char('o') | KeyCode::Enter => self.wide = !self.wide,
             KeyCode::Char('?') => self.mode = Mode::Help,
             KeyCode::Char(letter @ ('a' | 'd' | 'e' | 'r')) => return self.begin(letter, now),
             _ => {}
         }
         Action::Stay
+    }
+
+    /// How far one key scrolls: never over a line that was not on the screen.
+    fn step(&self, most: usize) -> usize {
+        self.page.min(most).max(1)
+    }
+
+    /// Why the selected request cannot be approved here yet: not all of it was shown.
+    fn unread(&self, shown: &Record) -> Option<String> {
+        if !is_whole(shown) {
+            return Some("it is still being read: try again in a moment".to_owned());
+        }
+        if let Some(why) = output::card::refused(shown) {
+            return Some(format!("{why}: look at {}", safe(&shown.url)));
+        }
+        let lines = |left: usize| counted(u64::try_from(left).unwrap_or(u64::MAX), "line is", "lines are");
+        match self.read.left_of(shown) {
+            Some(0) => None,
+            Some(left) => Some(format!("{} not shown yet: press space", lines(left))),
+            None => Some("it was not shown yet".to_owned()),
+        }
     }
 
     /// Begins a decision on the selected request, as the screen shows it now.
@@ -66,6 +91,7 @@ impl App {
         }
         let typed = String::new();
         match (letter, shown.kind) {
+            ('d', _) => self.mode = Mode::Deny { shown, typed },
             ('a', Kind::Input) if !approvable(&shown) => {
                 self.say("a question: press r to answer it", Tone::Warn, now);
             }
@@ -73,13 +99,28 @@ impl App {
                 let said = format!("this needs a step-up, which only a browser gives: open {}", shown.url);
                 self.say(&said, Tone::Warn, now);
             }
-            ('a', _) => self.mode = Mode::Approve { word: approving_word(&shown), shown, typed },
-            ('d', _) => self.mode = Mode::Deny { shown, typed },
-            ('e', Kind::Action) if shown.allowed.contains(&DecisionWord::Edit) => return Action::Edit(shown),
-            ('e', Kind::Action) => self.say("the agent does not offer edits here", Tone::Warn, now),
-            ('e', _) => self.say("only an action has arguments to edit", Tone::Warn, now),
-            (_, Kind::Input) => self.mode = Mode::Answer { shown, typed },
-            (_, _) => self.say("not a question: press a, d or e", Tone::Warn, now),
+            ('e', Kind::Action) if !shown.allowed.contains(&DecisionWord::Edit) => {
+                self.say("the agent does not offer edits here", Tone::Warn, now);
+            }
+            ('e', kind) if kind != Kind::Action => {
+                self.say("only an action has arguments to edit", Tone::Warn, now);
+            }
+            ('r', kind) if kind != Kind::Input => {
+                self.say("not a question: press a, d or e", Tone::Warn, now)
+            }
+            _ => {
+                if let Some(why) = self.unread(&shown) {
+                    // A read that failed is tried again.
+                    self.fetched = self.fetched.filter(|_| is_whole(&shown));
+                    self.say(why, Tone::Warn, now);
+                    return Action::Stay;
+                }
+                match letter {
+                    'e' => return Action::Edit(shown),
+                    'r' => self.mode = Mode::Answer { shown, typed },
+                    _ => self.mode = Mode::Approve { word: approving_word(&shown), shown, typed },
+                }
+            }
         }
         Action::Stay
     }

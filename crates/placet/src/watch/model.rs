@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use placet_client::{Decide, Error};
-use placet_core::{Kind, Record, RequestId, Risk, State, Time};
+use placet_core::{Digest, Kind, Record, RequestId, Risk, State, Time};
 
 use super::{ROWS, Update};
 use crate::output::{self, Tone, headline};
@@ -39,6 +39,52 @@ pub(super) enum Mode {
     Answer { shown: Box<Record>, typed: String },
 }
 
+/// How much of one request was on the screen, from its first line on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ReadSoFar {
+    /// Of what, and on a screen how wide: other widths have other lines.
+    of: Option<(RequestId, Digest, usize)>,
+    /// How many lines it has.
+    lines: usize,
+    /// How many of them were shown, from the first on.
+    shown: usize,
+}
+
+impl ReadSoFar {
+    /// Of this record the lines from `first` to `last` are on the screen now, on a screen of this width.
+    pub(super) fn on_screen(
+        &mut self,
+        record: &Record,
+        width: usize,
+        lines: usize,
+        (first, last): (usize, usize),
+    ) {
+        let of = (record.id, shown_digest(record), width);
+        if self.left_of(record) == Some(0) {
+            // All of it was shown, whatever the width was.
+            *self = Self { of: Some(of), lines, shown: lines };
+            return;
+        }
+        if self.of != Some(of) || self.lines != lines {
+            *self = Self { of: Some(of), lines, shown: 0 };
+        }
+        // A jump over lines does not show them.
+        if first <= self.shown {
+            self.shown = self.shown.max(last.min(lines));
+        }
+    }
+
+    /// How many lines of it were not shown yet. None if none of this content was.
+    pub(super) fn left_of(&self, record: &Record) -> Option<usize> {
+        let what = (record.id, shown_digest(record));
+        self.of.filter(|(id, digest, _)| (*id, *digest) == what && self.lines > 0).map(|_| self.left())
+    }
+
+    fn left(&self) -> usize {
+        self.lines.saturating_sub(self.shown)
+    }
+}
+
 /// The screen.
 #[derive(Debug, Default)]
 pub(super) struct App {
@@ -51,7 +97,11 @@ pub(super) struct App {
     /// Show only the detail, without the list.
     pub(super) wide: bool,
     /// First line of the detail on the screen.
-    pub(super) scroll: u16,
+    pub(super) scroll: usize,
+    /// How many lines of the detail fit on the screen.
+    pub(super) page: usize,
+    /// How far the selected request was shown.
+    pub(super) read: ReadSoFar,
     /// The last requested detail, so that it is requested once.
     pub(super) fetched: Option<(RequestId, u32)>,
     pub(super) failed: Option<Error>,
@@ -88,10 +138,11 @@ impl App {
         match self.rows.iter_mut().find(|row| row.record.id == record.id) {
             Some(row) if record.version < row.record.version => {}
             Some(row) => {
-                // Of two equal versions, the one with the drawn text is better.
+                // Of two equal versions, the one with the whole card is better.
                 if record.version > row.record.version
-                    || record.display.is_some()
+                    || is_whole(&record)
                     || record.state != row.record.state
+                    || !is_whole(&row.record)
                 {
                     row.record = record;
                 }
@@ -173,6 +224,8 @@ impl App {
                     _ => output::safe(&error.to_string()),
                 };
                 self.say(format!("{}: {text}", output::short(id)), Tone::Bad, now);
+                // What was shown may be old, so it is read again.
+                self.fetched = None;
                 if let Some(after) = after {
                     self.update(*after, now);
                 }
@@ -184,12 +237,27 @@ impl App {
     pub(super) fn wanted(&mut self) -> Option<RequestId> {
         let record = &self.current()?.record;
         let this = (record.id, record.version);
-        if record.display.is_some() || record.state != State::Pending || self.fetched == Some(this) {
+        if is_whole(record) || record.state != State::Pending || self.fetched == Some(this) {
             return None;
         }
         self.fetched = Some(this);
         Some(this.0)
     }
+}
+
+/// Whether the record has all that can be shown of it. Lists and streams have a line of the card; older servers have
+/// none.
+pub(super) fn is_whole(record: &Record) -> bool {
+    match record.view {
+        Some(_) => output::card::of(record).is_some(),
+        None => record.display.is_some(),
+    }
+}
+
+/// The digest of what is shown of a record.
+fn shown_digest(record: &Record) -> Digest {
+    let card = output::card::of(record).map(|card| card.digest);
+    card.or_else(|| record.display.as_ref().map(|display| display.digest)).unwrap_or(record.digest)
 }
 
 /// What must be typed to approve: the tool's name if the risk is high, or just `y`.

@@ -1,5 +1,6 @@
 //! The program from outside: every test here starts the real binary. One test binary, so that everything is linked once.
 
+mod card;
 mod cli;
 mod cli_live;
 mod community;
@@ -18,3 +19,4 @@ mod restoring;
 mod shipped;
 mod sign_in;
 mod telemetry;
+mod twins;

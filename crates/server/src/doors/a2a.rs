@@ -13,6 +13,7 @@ mod serve;
 mod settings;
 mod stream;
 mod task;
+mod told;
 
 use axum::{Router, extract::State as AxumState, http::HeaderMap, response::Response, routing::get};
 use http::StatusCode;

@@ -151,8 +151,9 @@ fn page(
     notice: Option<&Notice>,
 ) -> Response {
     state.gate.opened(who, request);
-    let display = state.gate.display(request);
-    let sight = Sight { request, display: display.as_ref(), now: state.gate.now() };
+    let (card, display) = (state.gate.card(request), state.gate.display(request));
+    let now = state.gate.now();
+    let sight = Sight { request, card: card.as_ref(), display: display.as_ref(), now };
     let viewer = Viewer { name: who.name.clone(), directory: state.gate.store().directory() };
     headers::page(status, draw(&sight, &viewer, notice))
 }

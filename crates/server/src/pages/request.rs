@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::fmt::strtime;
 use maud::{Markup, html};
 use placet_core::{
-    AllOf, Body, Decision, DecisionWord, Digest, Directory, Display, Input, InputType, Needs, Preview,
-    Refusal, Request, Risk, Role, State as Life, Time, show,
+    AllOf, Body, Card, Decision, DecisionWord, Directory, Display, Input, InputType, Needs, Refusal, Request,
+    Risk, Role, State as Life, Time, counted, show,
 };
 
-use super::{html::layout, preview};
+use super::{card::DrawnCard, html::layout};
 
 /// The person who looks, signed in.
 #[derive(Debug, Clone)]
@@ -53,6 +53,9 @@ pub(super) struct Notice(pub(super) String);
 #[derive(Debug)]
 pub(super) struct Sight<'a> {
     pub(super) request: &'a Request,
+    /// What a yes would run, as every place draws it.
+    pub(super) card: Option<&'a Card>,
+    /// Every value that was written, for what the card leaves to history.
     pub(super) display: Option<&'a Display>,
     pub(super) now: Time,
 }
@@ -65,7 +68,7 @@ impl Sight<'_> {
     }
 
     fn effect(&self) -> &str {
-        self.display.map_or("A request whose content was erased", |display| display.effect.as_str())
+        self.card.map_or("A request whose content was erased", |card| card.sentence.as_str())
     }
 }
 
@@ -74,6 +77,8 @@ pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) 
     let request = sight.request;
     let state = request.state_at(sight.now);
     let effect = sight.effect();
+    let look = |pointer: &str| sight.text(pointer).map(str::to_owned);
+    let card = sight.card.map(|card| super::card::draw(card, &look));
     let body = html! {
         @if let Some(Notice(text)) = notice { div.note.bad role="alert" { (text) } }
         p {
@@ -82,24 +87,28 @@ pub(super) fn draw(sight: &Sight<'_>, viewer: &Viewer, notice: Option<&Notice>) 
             span.badge { (request.kind.as_str()) }
         }
         h1.exact { (effect) }
-        @if let Some(display) = sight.display {
-            (preview::warnings(&display.warnings))
-            @if display.preview != Preview::Json { section { (preview::draw(&display.preview)) } }
-        }
+        @if let Some(card) = &card { (card.flags) }
         (deadline(request, state, sight.now))
         (why(request))
-        @if request.proposal.is_some() {
+        @if let Some(proposal) = &request.proposal {
             h2 { "Exactly what a yes would run" }
-            section { (replacement(sight)) }
-            h2 { "What was asked before it was replaced" }
+            p { strong { (proposal.by) } " put this in the place of what was asked. An approval is an approval of this." }
         } @else {
             h2 { "Exactly what was asked" }
         }
-        section { (fields(sight)) }
+        @match &card {
+            Some(card) => (card.content),
+            None => section { p { "The content was erased." } },
+        }
+        p { "Digest " code { (request.current_digest()) } }
+        @if request.proposal.is_some() {
+            h2 { "What was asked before it was replaced" }
+            section { (history(sight)) }
+        }
         (words(sight))
         (votes(request))
-        @if state == Life::Pending { (forms(sight, viewer)) }
-        p { a href=(format!("/queue?r={}", request.id)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
+        @if state == Life::Pending { (forms(sight, viewer, card.as_ref())) }
+        p { a href=(dashboard(request)) { "Open in the dashboard" } " · signed in as " (viewer.name) }
     };
     layout(effect, &body)
 }
@@ -178,37 +187,24 @@ fn needs(needs: &Needs) -> String {
     words
 }
 
-/// Everything the agent wrote but its own account of it.
-fn fields(sight: &Sight<'_>) -> Markup {
-    listed(sight, |pointer| pointer != "/summary" && !is_replacement(pointer), sight.request.digest)
-}
-
-/// What somebody put in its place: this is what a vote is about now.
-fn replacement(sight: &Sight<'_>) -> Markup {
-    let by = sight.request.proposal.as_ref().map(|proposal| proposal.by.as_str()).unwrap_or_default();
+/// What the agent wrote before somebody put something in its place. A yes runs none of it.
+fn history(sight: &Sight<'_>) -> Markup {
+    let was = |pointer: &str| pointer != "/summary" && !is_replacement(pointer);
+    let fields = sight.display.map(|display| display.fields.as_slice()).unwrap_or_default();
     html! {
-        p { strong { (by) } " put this in the place of what was asked. An approval is an approval of this." }
-        (listed(sight, is_replacement, sight.request.current_digest()))
+        p.soft { "A yes does not run this." }
+        dl {
+            @for field in fields.iter().filter(|field| was(&field.pointer)) {
+                dt.exact { (field.place()) }
+                dd.exact { (field.text) }
+            }
+        }
+        p { "Digest " code { (sight.request.digest) } }
     }
 }
 
 fn is_replacement(pointer: &str) -> bool {
     pointer == "/proposal" || pointer.starts_with("/proposal/")
-}
-
-fn listed(sight: &Sight<'_>, which: impl Fn(&str) -> bool, digest: Digest) -> Markup {
-    let Some(display) = sight.display else {
-        return html! { p { "The content was erased." } };
-    };
-    html! {
-        dl {
-            @for field in display.fields.iter().filter(|field| which(&field.pointer)) {
-                dt.exact { (field.place()) }
-                dd.exact { (field.text) }
-            }
-        }
-        p { "Digest " code { (digest) } }
-    }
 }
 
 fn words(sight: &Sight<'_>) -> Markup {
@@ -239,13 +235,14 @@ fn votes(request: &Request) -> Markup {
     }
 }
 
-fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
+fn forms(sight: &Sight<'_>, viewer: &Viewer, card: Option<&DrawnCard>) -> Markup {
     let request = sight.request;
     if !viewer.is_reviewer() {
         return html! { div.note.warn { "You can look, and not decide: you are not a reviewer." } };
     }
-    // Content that was erased can only be denied, and a page without scripts shows no code.
-    let can = sight.display.is_some() && request.needs.step_up.is_none();
+    // Content that was erased or is not all here can only be denied, and a page without scripts shows no code.
+    let whole = card.is_some_and(|card| card.refused.is_none());
+    let can = whole && request.needs.step_up.is_none();
     let offers = |word| can && request.allowed.contains(&word) && viewer.refused_yes(request, word).is_none();
     let mut offered = request.allowed.iter().filter(|word| **word != DecisionWord::Deny);
     let refused = offered.find_map(|word| viewer.refused_yes(request, *word));
@@ -255,13 +252,13 @@ fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
             form method="post" action=(format!("/r/{}/decision", request.id)) {
                 input type="hidden" name="digest" value=(request.current_digest());
                 input type="hidden" name="version" value=(request.version);
-                @if let Some(display) = sight.display { input type="hidden" name="display" value=(display.digest); }
+                @if let Some(card) = sight.card { input type="hidden" name="view" value=(card.digest); }
                 @if offers(DecisionWord::Respond) { (answer(sight)) }
                 label for="reason" { "Reason" }
                 textarea #reason name="reason" maxlength="8000" {}
                 @match &refused {
                     Some(reason) => { div.note.warn { (reason) } }
-                    None => { (step_up(request)) }
+                    None => { (step_up(request)) (elsewhere(request, card)) }
                 }
                 (super::decide::who_fields(&viewer.name))
                 @if offers(DecisionWord::Approve) {
@@ -274,6 +271,20 @@ fn forms(sight: &Sight<'_>, viewer: &Viewer) -> Markup {
             }
         }
     }
+}
+
+/// What to do where a part of the card is not on this page.
+fn elsewhere(request: &Request, card: Option<&DrawnCard>) -> Markup {
+    html! {
+        @if let Some(why) = card.and_then(|card| card.refused.as_deref()) {
+            div.note.warn { (why) " " a href=(dashboard(request)) { "Open the dashboard" } "." }
+        }
+    }
+}
+
+/// The request in the dashboard.
+fn dashboard(request: &Request) -> String {
+    format!("/queue?r={}", request.id)
 }
 
 /// The word on a button: the agent's own for a confirmation, always behind ours.
@@ -290,7 +301,7 @@ fn step_up(request: &Request) -> Markup {
         @if request.needs.step_up.is_some() {
             div.note.warn {
                 "This is " (Risk::Critical.as_str()) ". Here you can deny it; to approve it, "
-                a href=(format!("/queue?r={}", request.id)) { "open the dashboard" } "."
+                a href=(dashboard(request)) { "open the dashboard" } "."
             }
         }
     }
@@ -344,11 +355,44 @@ fn clock(time: Time) -> String {
     read.ok().and_then(|at| strtime::format("%Y-%m-%d %H:%M:%S UTC", at).ok()).unwrap_or(text)
 }
 
+/// A span of time in words: `59 seconds`, `2 m 5 s`, `1 h 51 m`, `2 d 3 h`.
 fn span(left: std::time::Duration) -> String {
     let seconds = left.as_secs();
+    let two = |one: u64, unit: &str, rest: u64, smaller: &str| match rest {
+        0 => format!("{one} {unit}"),
+        rest => format!("{one} {unit} {rest} {smaller}"),
+    };
     match seconds {
-        0..=119 => format!("{seconds} seconds"),
-        120..=7_199 => format!("{} minutes", seconds / 60),
-        _ => format!("{} hours", seconds / 3_600),
+        0..=119 => counted(seconds, "second", "seconds"),
+        120..=3_599 => two(seconds / 60, "m", seconds % 60, "s"),
+        3_600..=86_399 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "m"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_span_of_time_is_said_with_two_units_and_not_rounded_up() {
+        let texts = [0, 1, 119, 125, 3_600, 6_660, 7_199, 10_799, 90_000]
+            .map(|seconds| span(Duration::from_secs(seconds)));
+        assert_eq!(
+            texts,
+            [
+                "0 seconds",
+                "1 second",
+                "119 seconds",
+                "2 m 5 s",
+                "1 h",
+                "1 h 51 m",
+                "1 h 59 m",
+                "2 h 59 m",
+                "1 d 1 h"
+            ]
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Pages for people, as a browser gets them.
 
+mod found;
 mod refused;
 
 use bytes::Bytes;
@@ -100,7 +101,7 @@ impl Browser {
     /// Fills in the form of a page and presses a button.
     async fn decide(&self, page: &str, path: &str, more: &[(&str, &str)]) -> Answer {
         let mut fields = vec![];
-        for name in ["digest", "version", "display"] {
+        for name in ["digest", "version", "view"] {
             fields.push((name, hidden(page, name)));
         }
         let mut fields: Vec<(&str, &str)> =
@@ -337,7 +338,10 @@ fn the_page_has_every_leaf_marks_claims_and_leads_to_the_request_in_the_dashboar
         for part in ["/arguments/command", "/arguments/description", "/arguments/timeout", ">null<"] {
             assert!(page.contains(part), "{part}: {page}");
         }
-        assert!(page.contains("Folder, as the agent says: <code>/srv/claimed</code>"), "{page}");
+        assert!(
+            page.contains("folder, as the agent says</dt><dd class=\"exact\">/srv/claimed</dd>"),
+            "{page}"
+        );
         let link = format!("href=\"/queue?r={}\"", record["id"].as_str().unwrap());
         assert!(page.contains(&link), "{page}");
         let keys = json!({"kind": "action", "session": "s", "tool": "x", "arguments": {"a": {"0": "x"}, "b": ["x"]}});

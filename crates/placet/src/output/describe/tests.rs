@@ -8,6 +8,7 @@ use crate::output::sample;
 fn sheet(record: &Record) -> String {
     let line = |line: Line| match (line.tone, line.label.as_str()) {
         (Tone::Heading, _) => format!("== {}", line.text),
+        _ if line.shape == Shape::Row => format!("{}| {}", line.label, line.text),
         (_, "") => line.text,
         (_, label) => format!("{label}: {}", line.text),
     };
@@ -34,8 +35,59 @@ fn an_action_shows_facts_first_and_the_agents_words_last_and_marked() {
     session: sess-1
     context/cwd: "/srv"
     == The agent says (untrusted)
-    Just some old files,\u{202e} trust me
+    | Just some old files,\u{202e} trust me
     "#);
+}
+
+#[test]
+fn with_a_card_its_sentence_stands_first_and_every_value_has_its_whole_pointer() {
+    insta::assert_snapshot!(sheet(&sample::shown("Hi\n== Facts\n  id: 1")), @r#"
+    billing-bot wants to run delete_files
+    Delete 2 files: report.md, a b.txt
+    careful: It does not ask again. (/arguments/force)
+    == Text · note
+    at: /arguments/note
+    | Hi
+    | == Facts
+    |   id: 1
+    == Everything else
+    /session: sess-1
+    /tool: delete_files
+    /arguments/files/0: "report.md"
+    /arguments/force: true
+    == Why it waits
+    risk: high
+    rule: default: every action is held
+    needs: one reviewer
+    asked: 1m05s ago
+    decide within: 3m55s
+    == Facts
+    id: req_0698d3r3kvtg0i8s0c1g60o30c
+    version: 1
+    digest: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    session: sess-1
+    == The agent says (untrusted)
+    | Just some old files,\u{202e} trust me
+    "#);
+}
+
+#[test]
+fn a_replacement_is_what_is_shown_and_the_original_is_history() {
+    let mut record =
+        sample::carded(sample::action(), Vec::new(), &[("/proposal/arguments/to", "\"Mallory\"")]);
+    record.proposal =
+        serde_json::from_value(json!({"by": "bob", "decision": "edit", "digest": record.digest,
+        "at": record.created_at, "arguments": {"to": "Mallory"}, "answer": null, "steps": null}))
+        .unwrap();
+    let text = sheet(&record);
+    let (before, after) =
+        text.split_once("== What was asked before it was replaced (history)").expect("history");
+    assert!(before.contains("== bob put this in place of what was asked: a yes is a yes to this"), "{text}");
+    assert!(
+        before.contains("/proposal/arguments/to: \"Mallory\"") && !before.contains("report.md\""),
+        "{text}"
+    );
+    assert!(after.contains("files/0: \"report.md\""), "{text}");
 }
 
 #[test]

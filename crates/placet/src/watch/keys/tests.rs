@@ -5,8 +5,12 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{output::sample, watch::Update};
 
+/// A screen on which all of this record was shown.
 fn app(record: Record) -> App {
-    App::new(vec![record])
+    let record = if record.view.is_some() { record } else { sample::carded(record, Vec::new(), &[]) };
+    let mut app = App::new(vec![record.clone()]);
+    app.read.on_screen(&record, 80, 10, (0, 10));
+    app
 }
 
 fn press(app: &mut App, keys: &str) -> Action {
@@ -100,6 +104,81 @@ fn keys_that_do_not_fit_the_kind_say_so() {
     press(&mut plan, "e");
     assert!(notice(&plan).contains("only an action"));
     assert!(matches!(press(&mut app(sample::action()), "e"), Action::Edit(_)));
+}
+
+#[test]
+fn nothing_is_approved_before_all_of_it_was_on_the_screen() {
+    let record = sample::shown(&"line\nother\n".repeat(30));
+    for key in ["a", "e"] {
+        let mut app = App::new(vec![record.clone()]);
+        press(&mut app, key);
+        assert!(
+            matches!(app.mode, Mode::Browse) && notice(&app).contains("not shown yet"),
+            "{}",
+            notice(&app)
+        );
+        app.read.on_screen(&record, 80, 30, (0, 10));
+        press(&mut app, key);
+        assert!(notice(&app).contains("20 lines are not shown yet: press space"), "{}", notice(&app));
+        // A jump to the end shows the end, and not what lies between.
+        app.read.on_screen(&record, 80, 30, (20, 30));
+        press(&mut app, key);
+        assert!(matches!(app.mode, Mode::Browse));
+        app.read.on_screen(&record, 80, 30, (10, 20));
+        app.read.on_screen(&record, 80, 30, (20, 30));
+        assert!(
+            !matches!(press(&mut app, key), Action::Stay) || matches!(app.mode, Mode::Approve { .. }),
+            "{key}"
+        );
+    }
+    let mut app = App::new(vec![record.clone()]);
+    assert_eq!(sent(&mut app, "dno\n").unwrap()["decision"], "deny", "a no needs no look");
+}
+
+#[test]
+fn what_changed_after_it_was_shown_is_shown_again() {
+    let record = sample::shown("one");
+    let mut app = app(record.clone());
+    let mut newer = sample::shown("two");
+    newer.version = 2;
+    if let Some(placet_core::RecordCard::Whole(card)) = &mut newer.view {
+        card.digest = format!("sha256:{}", "d".repeat(64)).parse().unwrap();
+    }
+    app.update(newer, sample::now());
+    press(&mut app, "a");
+    assert!(matches!(app.mode, Mode::Browse) && notice(&app).contains("not shown yet"), "{}", notice(&app));
+}
+
+#[test]
+fn a_row_alone_is_not_approved_and_what_a_terminal_cannot_show_neither() {
+    let mut line = sample::action();
+    line.view = Some(placet_core::RecordCard::Line(placet_core::CardLine::default()));
+    let mut app = App::new(vec![line]);
+    press(&mut app, "a");
+    assert!(
+        matches!(app.mode, Mode::Browse) && notice(&app).contains("still being read"),
+        "{}",
+        notice(&app)
+    );
+    let picture = placet_core::CardSection {
+        body: placet_core::SectionBody::Image {
+            media_type: "image/png".to_owned(),
+            bytes: 3,
+            data: "AAAA".to_owned(),
+        },
+        title: None,
+        step: None,
+        pointers: vec!["/arguments/data".to_owned()],
+    };
+    let mut app = self::app(sample::carded(sample::action(), vec![picture], &[]));
+    press(&mut app, "a");
+    assert!(notice(&app).contains("1 value of it cannot be shown in a terminal"), "{}", notice(&app));
+}
+
+#[test]
+fn a_yes_carries_the_digest_of_the_card_that_was_on_the_screen() {
+    let decide = sent(&mut app(sample::plan()), "ay").unwrap();
+    assert_eq!(decide["view"], json!(format!("sha256:{}", "c".repeat(64))));
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub(super) async fn ask(
             }
         }
     }
-    task(&requests, state.settings.desk, state.gate.now())
+    task(&requests, state.settings.desk, &|request| state.gate.card(request), state.gate.now())
         .ok_or_else(|| Fault::Internal("the task cannot be read back".to_owned()))
 }
 
@@ -167,7 +167,8 @@ pub(super) async fn read(
     let most = u32::try_from(ITEMS).unwrap_or(u32::MAX);
     let mut requests = state.gate.group(actor, SOURCE, id, most).await?;
     requests.retain(|request| Lineage::of(request).is_some_and(|found| found.task == id));
-    let task = task(&requests, state.settings.desk, state.gate.now());
+    let cards = |request: &Request| state.gate.card(request);
+    let task = task(&requests, state.settings.desk, &cards, state.gate.now());
     Ok(task.map(|task| (task, requests)))
 }
 

@@ -120,7 +120,8 @@ impl Walk<'_> {
     /// The task that these are the items of. Where some lie before the beginning of the walk, it is read.
     async fn task(&self, lineage: &Lineage, items: &[Arc<Request>]) -> Result<Option<Task>, Fault> {
         if items.len() == lineage.items {
-            return Ok(task(items, self.state.settings.desk, self.state.gate.now()));
+            let gate = &self.state.gate;
+            return Ok(task(items, self.state.settings.desk, &|request| gate.card(request), gate.now()));
         }
         match find(self.state, self.actor, &lineage.task).await {
             Ok((task, _)) => Ok(Some(task)),

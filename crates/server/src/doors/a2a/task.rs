@@ -9,7 +9,10 @@ use placet_a2a::{
 use placet_core::{Body, DecisionWord, Request, State as Life, Time};
 use serde_json::{Map, Value, json};
 
-use super::settings::{Desk, Pause};
+use super::{
+    settings::{Desk, Pause},
+    told::{Cards, told},
+};
 
 /// Where a request of the desk comes from: written into its context, so that digests cover it and people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +71,7 @@ impl Lineage {
 }
 
 /// The task these requests are the items of. All must be of one task; nothing if they are of none.
-pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<Task> {
+pub(super) fn task(requests: &[Arc<Request>], desk: Desk, cards: Cards<'_>, now: Time) -> Option<Task> {
     let mut items: Vec<(Lineage, &Request)> =
         requests.iter().filter_map(|request| Some((Lineage::of(request)?, &**request))).collect();
     items.sort_by_key(|(lineage, request)| (lineage.item, request.id));
@@ -83,7 +86,7 @@ pub(super) fn task(requests: &[Arc<Request>], desk: Desk, now: Time) -> Option<T
         context: Some(first.context.clone()),
         task: Some(first.task.clone()),
         role: Role::Agent,
-        parts: said(&items, state, now),
+        parts: said(&items, state, cards, now),
         metadata: pause(&items, state, now),
         extensions: extensions(first.dialect(), state),
         reference_tasks: Vec::new(),
@@ -150,15 +153,20 @@ fn word(request: &Request, now: Time) -> Option<&'static str> {
     }
 }
 
-/// What the status says: a sentence for people, and where to look.
-fn said(items: &[(Lineage, &Request)], state: TaskState, now: Time) -> Vec<Part> {
+/// What the status says: a sentence for people, the card of each request that waits, and where to look.
+fn said(items: &[(Lineage, &Request)], state: TaskState, cards: Cards<'_>, now: Time) -> Vec<Part> {
     if state.is_terminal() {
         return vec![Part::text(verdict(items, now))];
     }
-    let mut parts = vec![Part::text(match items.len() {
+    let mut text = match items.len() {
         1 => "Waiting for a person to decide.".to_owned(),
         count => format!("Waiting for people to decide {count} things."),
-    })];
+    };
+    let cards = told(items.iter().map(|(_, request)| *request), cards, now);
+    if !cards.is_empty() {
+        text.extend(["\n\n", &cards]);
+    }
+    let mut parts = vec![Part::text(text)];
     parts.extend(items.iter().map(|(lineage, request)| {
         Part::data(json!({
             "type": "approval_pending",

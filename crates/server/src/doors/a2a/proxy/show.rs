@@ -6,16 +6,24 @@ use placet_a2a::{AgentTask, Part, Status, TaskState, remark};
 use placet_core::{Request, State as Life, Time};
 use serde_json::{Value, json};
 
-use super::{kept::KnownTask, life::Paused};
+use super::{
+    super::told::{Cards, told},
+    kept::KnownTask,
+    life::Paused,
+};
 
-/// At work, and why that takes a while.
-pub(super) fn waiting(kept: &KnownTask, requests: &[Arc<Request>], now: Time) -> Status {
+/// At work, and why that takes a while: the card of each request that waits.
+pub(super) fn waiting(kept: &KnownTask, requests: &[Arc<Request>], cards: Cards<'_>, now: Time) -> Status {
     let left = requests.iter().filter(|request| request.state_at(now) == Life::Pending).count();
-    let text = match (requests.len(), left) {
+    let mut text = match (requests.len(), left) {
         (_, 0) => "Decided: the agent is being told.".to_owned(),
         (1, _) => "Awaiting approval: a person decides.".to_owned(),
         (all, left) => format!("Awaiting approval: people decide, {left} of {all} are open."),
     };
+    let cards = told(requests.iter().map(AsRef::as_ref), cards, now);
+    if !cards.is_empty() {
+        text.extend(["\n\n", &cards]);
+    }
     let mut parts = vec![Part::text(text)];
     parts.extend(requests.iter().map(|request| {
         Part::data(json!({

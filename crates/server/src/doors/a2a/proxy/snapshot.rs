@@ -121,7 +121,7 @@ pub(super) async fn shown(
 /// What a client is told of the people who decide.
 async fn waiting(state: &State, kept: &KnownTask) -> Result<Status, Fault> {
     let requests = hold::requests(state, kept).await.map_err(|error| fault(state, error))?;
-    Ok(show::waiting(kept, &requests, state.gate.now()))
+    Ok(show::waiting(kept, &requests, &|request| state.gate.card(request), state.gate.now()))
 }
 
 fn gone(state: &State, kept: &KnownTask, why: &str) -> Snapshot {
