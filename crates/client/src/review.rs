@@ -1,6 +1,8 @@
 //! What a reviewer does: list, decide, revoke, reassign, resolve.
 
-use placet_core::{DecisionWord, Digest, Record, ReportStatus, RequestId, Risk, State, StepDecision};
+use placet_core::{
+    DecisionWord, Digest, Record, RecordCard, ReportStatus, RequestId, Risk, State, StepDecision,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -23,6 +25,8 @@ pub struct Decide {
     #[serde(skip_serializing_if = "Option::is_none")]
     remember: Option<Remember>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    view: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     display: Option<Digest>,
 }
 
@@ -39,6 +43,7 @@ impl Decide {
             answer: None,
             steps: None,
             remember: None,
+            view: None,
             display: None,
         }
     }
@@ -82,10 +87,14 @@ impl Decide {
         self
     }
 
-    /// Confirms that the person saw the server's drawing of the record.
+    /// Confirms that the person saw the card of the record, or from older servers their drawing of it.
     #[must_use]
     pub fn as_shown(mut self, record: &Record) -> Self {
-        self.display = record.display.as_ref().map(|display| display.digest);
+        self.view = record.view.as_ref().and_then(RecordCard::whole).map(|card| card.digest);
+        self.display = match self.view {
+            Some(_) => None,
+            None => record.display.as_ref().map(|display| display.digest),
+        };
         self
     }
 

@@ -37,6 +37,35 @@ pub struct CardLine {
     pub hidden: u32,
 }
 
+/// What a record has of the card: the whole card where one request is read, and its line in lists and streams.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum RecordCard {
+    /// The whole card.
+    Whole(Box<Card>),
+    /// One line of it.
+    Line(CardLine),
+}
+
+impl RecordCard {
+    /// The whole card, if the record has it.
+    pub fn whole(&self) -> Option<&Card> {
+        match self {
+            Self::Whole(card) => Some(card),
+            Self::Line(_) => None,
+        }
+    }
+
+    /// What will happen, in one sentence.
+    pub fn sentence(&self) -> &str {
+        match self {
+            Self::Whole(card) => &card.sentence,
+            Self::Line(line) => &line.sentence,
+        }
+    }
+}
+
 /// A part of the card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

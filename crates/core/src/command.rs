@@ -161,8 +161,27 @@ pub struct Decide {
     pub remember: Option<Box<NewGrant>>,
     /// The reviewer that the client of a door names.
     pub claimed: Option<UnverifiedReviewer>,
-    /// Digest of the text that was shown.
+    /// Digest of the card that was shown.
+    pub view: Option<Digest>,
+    /// Digest of the text that was shown, from clients of earlier versions.
     pub display: Option<Digest>,
+    /// Whether that is what the digest of the vote stands for.
+    pub viewed: Viewed,
+}
+
+/// Whether a person saw what a yes would run. The gate finds it out for the digest that the vote carries, so it holds
+/// wherever that digest is the current one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Viewed {
+    /// The caller does not say, and need not.
+    #[default]
+    Unsaid,
+    /// The caller must say, and does not.
+    Missing,
+    /// Something else was shown.
+    Stale,
+    /// Exactly this was shown.
+    Current,
 }
 
 /// The reviewer that the client of a door without keys names. Text that somebody typed, no proof of identity.

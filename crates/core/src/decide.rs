@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     Actor, AdminEvent, AllOf, Applied, Auth, Body, Context, Decide, DecisionWord, Digest, Directory, Effect,
     Event, EventPayload, Invalid, Needs, OPEN_REVIEWER, Payload, ProposalContent, ProposalMeta, Refusal,
-    Request, Role, State, StepDecision, Tally, Time, Vote,
+    Request, Role, State, StepDecision, Tally, Time, Viewed, Vote,
     answer::check_answer,
     apply::{may, passed, too_late},
     names::{alike, skeleton},
@@ -73,6 +73,7 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     if decide.version < request.material || decide.version > request.version {
         return Err(Refusal::StaleVersion);
     }
+    viewed(decide)?;
     offered(request, decide)?;
     // A reviewer of an open door decides only requests that came by such doors.
     let elsewhere = actor.auth == Auth::Open && !request.door().is_keyless();
@@ -97,6 +98,19 @@ fn check(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
     match &request.needs.step_up {
         Some(step_up) if !proved(&request.needs, actor.auth) => Err(Refusal::StepUpRequired(step_up.clone())),
         _ => ruled(decide, cx),
+    }
+}
+
+/// A yes says what the person saw, and that must be what it would run. The digest of the vote is the current one here.
+fn viewed(decide: &Decide) -> Result<(), Refusal> {
+    match decide.viewed {
+        _ if decide.word == DecisionWord::Deny => Ok(()),
+        Viewed::Unsaid | Viewed::Current => Ok(()),
+        Viewed::Stale => Err(Refusal::StaleDisplay),
+        Viewed::Missing => {
+            let what = "a yes from a sign-in session says what was shown: send the record's `view.digest`";
+            Err(Invalid::new("/view", what).into())
+        }
     }
 }
 
@@ -266,6 +280,7 @@ fn count(request: &Request, decide: &Decide, actor: &Actor, cx: &Context<'_>) ->
         digest,
         at: cx.now,
         auth: actor.auth,
+        view: decide.view,
         display: decide.display,
         key: actor.key,
         session: actor.session,

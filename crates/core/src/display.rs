@@ -54,6 +54,18 @@ pub struct DisplayField {
 }
 
 impl DisplayField {
+    /// The value at the end of a path, drawn. A key is no value.
+    pub fn of(way: &[Segment<'_>], leaf: Leaf<'_>) -> Option<Self> {
+        let text = match leaf {
+            Leaf::Key(_) => return None,
+            Leaf::Text(text) => show(text),
+            Leaf::String(text) => quoted(text),
+            Leaf::Literal(value) => value.to_string(),
+            Leaf::Empty => "{}".to_owned(),
+        };
+        Some(Self { pointer: pointer(way), text, keys: numeric_keys(way) })
+    }
+
     /// The pointer for people: a key that looks like a list index stands in quotes, and so does one that begins
     /// like that.
     pub fn place(&self) -> String {
@@ -69,6 +81,11 @@ impl DisplayField {
         }
         out
     }
+}
+
+/// Drawn text in quotes, as it stands in JSON.
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", show(text).replace('"', "\\\""))
 }
 
 /// The parts that are object keys but look like list indexes.
@@ -125,14 +142,7 @@ pub fn pointer(way: &[Segment<'_>]) -> String {
 pub(crate) fn fields(request: &Request) -> Vec<DisplayField> {
     let mut out = Vec::new();
     let _ = walk(request, &mut |way, leaf| {
-        let text = match leaf {
-            Leaf::Key(_) => return ControlFlow::Continue(()),
-            Leaf::Text(text) => show(text),
-            Leaf::String(text) => format!("\"{}\"", show(text).replace('"', "\\\"")),
-            Leaf::Literal(value) => value.to_string(),
-            Leaf::Empty => "{}".to_owned(),
-        };
-        out.push(DisplayField { pointer: pointer(way), text, keys: numeric_keys(way) });
+        out.extend(DisplayField::of(way, leaf));
         ControlFlow::Continue(())
     });
     out

@@ -57,16 +57,16 @@ pub use admin::{AdminCommand, AdminEvent, AdminRefusal, BrowserKey, ExpectedPoli
 pub use answer::{FILE_BYTES, check_answer};
 pub use apply::{Applied, Change, Context, apply};
 pub use body::{Action, Body, Confirmation, Input, InputSpec, InputType, Plan, Step};
-pub use card::{Card, CardFlag, CardLine, CardSection, DiffRow, SectionBody, TreeNode};
+pub use card::{Card, CardFlag, CardLine, CardSection, DiffRow, RecordCard, SectionBody, TreeNode};
 pub use command::{
     Actor, Auth, Cancel, Claim, Command, Decide, Expire, OPEN_REVIEWER, Reassign, Report, ReportStatus,
-    Resolve, Revoke, StepUp, Submit, UnverifiedReviewer, WeakKey,
+    Resolve, Revoke, StepUp, Submit, UnverifiedReviewer, Viewed, WeakKey,
 };
 pub use coverage::{Coverage, Part};
 pub use create::{Create, IDENTITY, Limits, Spec, Terms, duration};
 pub use digest::Digest;
 pub use directory::{Agent, Directory, Key, Person, VoidedCredential};
-pub use display::{Display, DisplayField, Leaf, Segment, pointer, show, visible};
+pub use display::{Display, DisplayField, Leaf, Segment, pointer, quoted, show, visible};
 pub use door::{AnswerBack, Door, HOOK_PROGRAM, Origin};
 pub use event::{Created, Event, EventPayload, Payload, ProposalMeta, Ruling};
 pub use evolve::{EvolveError, attach, evolve};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Auth, DecisionWord, Digest, Display, GrantUsed, InputSpec, Kind, Needs, Origin, ReportStatus, RequestId,
-    Risk, State, Step, StepDecision, Time, Together, UnverifiedReviewer, Verdict,
+    Auth, DecisionWord, Digest, Display, GrantUsed, InputSpec, Kind, Needs, Origin, RecordCard, ReportStatus,
+    RequestId, Risk, State, Step, StepDecision, Time, Together, UnverifiedReviewer, Verdict,
 };
 
 mod view;
@@ -142,6 +142,9 @@ pub struct Record {
     /// Equal on requests that ask for the same call; for reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same: Option<String>,
+    /// The card, for reviewers: whole where this one request is read, one line of it in lists and streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<RecordCard>,
     /// The exact text to show; for reviewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,

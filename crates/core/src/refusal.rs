@@ -49,6 +49,9 @@ pub enum Refusal {
     /// Digest, needs or state changed since that version.
     #[error("the request has changed since that version: read it again, then decide")]
     StaleVersion,
+    /// What was shown is not what a yes would run.
+    #[error("what was shown is not what a yes would run: read the request again, then decide")]
+    StaleDisplay,
     /// Four eyes: this person owns the agent, ordered the action or wrote the edit.
     #[error(
         "four eyes are needed: the owner of the agent, the person it acts for and the author of the edit cannot approve"
@@ -146,6 +149,7 @@ impl Refusal {
             Self::Revoked => "revoked",
             Self::StaleDigest => "stale_digest",
             Self::StaleVersion => "stale_version",
+            Self::StaleDisplay => "stale_display",
             Self::SelfApproval => "self_approval",
             Self::StepUpRequired(_) => "step_up_required",
             Self::NotEligible => "not_eligible",

@@ -141,7 +141,10 @@ pub struct Vote {
     pub at: Time,
     /// How the reviewer proved who they are.
     pub auth: Auth,
-    /// Digest of the text that was shown to them, when the page said so.
+    /// Digest of the card that was shown to them, when the page said so. Absent in votes of version 0.2.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Digest>,
+    /// Digest of the text that was shown to them, when a page of an earlier version said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<Digest>,
     /// The key it was cast with. Absent in votes of version 0.2.0.

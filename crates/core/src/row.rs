@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DecisionWord, Digest, GrantUsed, Kind, Origin, RequestId, Risk, State, Time};
+use crate::{CardLine, DecisionWord, Digest, GrantUsed, Kind, Origin, RequestId, Risk, State, Time};
 
 /// A request as one line of a list. Every text in it is drawn by the rule of [`crate::show`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,12 @@ pub struct Row {
     pub tool: Option<String>,
     /// Computed risk.
     pub risk: Risk,
-    /// What will happen, in one sentence made from the tool and the arguments that will run.
+    /// What the line has of the card.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
+    pub view: CardLine,
+    /// What will happen, in one sentence made from the tool and the arguments that will run. The same as
+    /// `view.sentence`; later versions leave it out.
     pub effect: String,
     /// The pause it belongs to.
     #[cfg_attr(feature = "openapi", schema(required = true))]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use placet_core::{
     Actor, Auth, Body, Command, Decide, DecisionWord, Digest, Invalid, ProposalContent, Reassign, Refusal,
     ReportStatus, Request, RequestId, Resolve, Revoke, Role, Ruling, State, StepDecision, StepUp,
-    UnverifiedReviewer,
+    UnverifiedReviewer, Viewed,
 };
-use placet_ledger::{edit_digest, proposal_digest};
+use placet_ledger::{display_digest, edit_digest, proposal_digest};
 use placet_store::{CommandUnit, Idempotency, Outcome, planted};
 use serde_json::{Map, Value};
 
@@ -36,8 +36,13 @@ pub struct Decision {
     pub remember: Option<Remember>,
     /// A proof of presence.
     pub step_up: Option<StepUp>,
-    /// Digest of the text that was shown.
+    /// Digest of the card that was shown.
+    pub view: Option<Digest>,
+    /// Digest of the text that was shown, from clients of earlier versions.
     pub display: Option<Digest>,
+    /// Whether it came by a door, whose clients show something of their own. Without this, a yes from a sign-in session
+    /// says what was shown.
+    pub by_door: bool,
     /// What the client of a door without keys said about it.
     pub claimed: Option<UnverifiedReviewer>,
     /// Its idempotency key.
@@ -45,7 +50,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A word on the request as it stands, and nothing more.
+    /// A word on the request as it stands, and nothing more: what a door says.
     pub fn on(request: &Request, word: DecisionWord) -> Self {
         Self {
             id: request.id,
@@ -58,7 +63,9 @@ impl Decision {
             steps: None,
             remember: None,
             step_up: None,
+            view: None,
             display: None,
+            by_door: true,
             claimed: None,
             idempotency: None,
         }
@@ -159,6 +166,7 @@ impl Gate {
                 return Err(Invalid::new("/claimed", most).into());
             }
         }
+        let viewed = self.viewed(actor, &decision).await?;
         let mut actor = actor.clone();
         if let Some(step_up) = &decision.step_up {
             // A caller without a name cannot prove presence. And a program can copy a code: only a
@@ -208,9 +216,32 @@ impl Gate {
             ruling,
             remember,
             claimed: decision.claimed,
+            view: decision.view,
             display: decision.display,
+            viewed,
         };
         Ok((actor, Command::Decide(Box::new(decide))))
+    }
+
+    /// Whether a yes was made from what it would run. A digest says what that is: with the same digest, the card is the
+    /// same. So the answer is about the digest of the vote, and the transaction checks that this is still the current one.
+    async fn viewed(&self, actor: &Actor, decision: &Decision) -> Result<Viewed, GateError> {
+        if decision.word == DecisionWord::Deny {
+            return Ok(Viewed::Unsaid);
+        }
+        if decision.view.is_none() && decision.display.is_none() {
+            // A program shows what it likes; a page in a browser shows the card.
+            let by_session = actor.session.is_some() || actor.auth >= Auth::Session;
+            return Ok(if by_session && !decision.by_door { Viewed::Missing } else { Viewed::Unsaid });
+        }
+        let request = self.seen(actor, decision.id).await?;
+        let is = |given: Option<Digest>, now: &dyn Fn() -> Option<Digest>| {
+            given.is_none_or(|given| now() == Some(given))
+        };
+        let current = request.current_digest() == decision.digest
+            && is(decision.view, &|| self.card(&request).map(|card| card.digest))
+            && is(decision.display, &|| display_digest(&request.display_fields()).ok());
+        Ok(if current || planted("any-view-will-do") { Viewed::Current } else { Viewed::Stale })
     }
 
     /// The digest of a replacement, and what policy says of it. Reads only what never changes about a request, so it

@@ -101,6 +101,8 @@ impl Gate {
     pub async fn preview(&self, actor: &Actor, decision: Decision) -> Result<Preview, GateError> {
         let actor = &*self.acting(actor, &[Role::Reviewer])?;
         let id = decision.id;
+        // Nothing is written, so nothing needs to have been shown.
+        let decision = Decision { by_door: true, ..decision };
         let (voter, command) = self.vote(actor, decision).await?;
         let before = self.get(actor, id).await?;
         let (directory, now) = (self.store.directory(), self.now());

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Deref, sync::Arc, time::Duration};
 
-use placet_core::{Actor, Display, Limits, Needs, Request, RequestId, Role, Time};
+use placet_core::{Actor, Card, CardLine, Display, Limits, Needs, Request, RequestId, Role, Time};
 use placet_ledger::display_digest;
 use placet_store::{CommandUnit, Filter, LedgerRow, Listed, News, Outcome, Store};
 use tokio::sync::{Notify, broadcast};
@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Entropy, EventRetention, Feed, GateError, coming, figures::FiguresTurn, hub, pace::Paces,
     passwords::Passwords, permit, policies::Policies, preview, simulate::ShadowSlot, timer, timer::Timer,
-    unknown_keys::UnknownKeys, verifying::Verifying, waiters::Waiters, warnings::Warnings,
+    unknown_keys::UnknownKeys, verifying::Verifying, view, waiters::Waiters, warnings::Warnings,
 };
 
 /// What can be set.
@@ -306,6 +306,16 @@ impl Gate {
         let (preview, shown) = preview::preview(request);
         let (effect, warnings) = (preview::effect(request), preview::warnings(request));
         Some(Display { digest, fields, code: None, effect, preview, shown, warnings })
+    }
+
+    /// The card of a request: the one view that every place draws, with its digest.
+    pub fn card(&self, request: &Request) -> Option<Card> {
+        view::card(request)
+    }
+
+    /// What a line of a list has of the card.
+    pub fn card_line(&self, request: &Request) -> CardLine {
+        view::line(request, preview::effect(request))
     }
 
     /// The step-up code of a request, for the one page that shows it to a person whose browser proves its calls.

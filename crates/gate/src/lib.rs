@@ -38,6 +38,7 @@ mod timer;
 mod together;
 mod unknown_keys;
 mod verifying;
+mod view;
 mod waiters;
 mod warnings;
 

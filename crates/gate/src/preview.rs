@@ -6,6 +6,7 @@
 
 mod args;
 mod call;
+pub(crate) mod card;
 mod diff;
 mod files;
 mod money;

@@ -3,7 +3,7 @@
 
 use placet_core::{Actor, Directory, GrantUsed, Origin, RecordView, Request, Role, Row, Time, show};
 
-use crate::{Gate, preview, shape::shape_of};
+use crate::{Gate, preview, shape::shape_of, view};
 
 impl Gate {
     /// The record of a request as it is now, without void votes.
@@ -31,6 +31,7 @@ fn row(request: &Request, same: Option<String>, directory: &Directory, now: Time
         session: show(&request.session),
         tool: request.tool.as_deref().map(show),
         risk: request.risk,
+        view: view::line(request, effect.clone()),
         effect,
         group: request.group.as_deref().map(show),
         same,

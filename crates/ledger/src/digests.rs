@@ -1,7 +1,10 @@
 //! What is hashed, and how. Every digest has its own domain, so that none can replace another.
 
 use data_encoding::BASE64URL_NOPAD;
-use placet_core::{Body, Content, Digest, DisplayField, Kind, ProposalContent, Request, RequestId, Time};
+use placet_core::{
+    Body, CardSection, Content, Digest, DisplayField, Kind, ProposalContent, Request, RequestId, Time,
+};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -142,6 +145,23 @@ pub fn payload_digest(nonce: &str, payload: &str) -> Digest {
     hash("placet/payload/v1", &[nonce.as_bytes(), b"\n", payload.as_bytes()])
 }
 
+/// The digest of a card: what it says will happen, its sections, and the leaves that no section shows. What is flagged
+/// and what happened before are not part of it.
+pub fn view_digest(
+    sentence: &str,
+    sections: &[CardSection],
+    rest: &[DisplayField],
+) -> Result<Digest, CanonicalError> {
+    #[derive(Serialize)]
+    struct Covered<'a> {
+        sentence: &'a str,
+        sections: &'a [CardSection],
+        rest: &'a [DisplayField],
+    }
+    let text = canonical_string(&Covered { sentence, sections, rest })?;
+    Ok(hash("placet/view/v1", &[text.as_bytes()]))
+}
+
 /// The digest of what a page showed.
 pub fn display_digest(fields: &[DisplayField]) -> Result<Digest, CanonicalError> {
     Ok(hash("placet/display/v1", &[canonical_string(fields)?.as_bytes()]))
@@ -151,7 +171,7 @@ pub fn display_digest(fields: &[DisplayField]) -> Result<Digest, CanonicalError>
 mod tests {
     use std::time::Duration;
 
-    use placet_core::{Action, Needs};
+    use placet_core::{Action, Needs, SectionBody};
     use serde_json::json;
 
     use super::*;
@@ -223,5 +243,40 @@ mod tests {
     fn domains_keep_digests_apart() {
         assert_ne!(hash("placet/payload/v1", &[b"x"]), hash("placet/display/v1", &[b"x"]));
         assert_ne!(payload_digest("a", "b"), payload_digest("b", "b"));
+    }
+
+    #[test]
+    fn the_digest_of_a_card_is_over_what_is_on_the_wire_and_over_all_of_it() {
+        let section = |title: Option<&str>, step, text: &str, pointer: &str| CardSection {
+            body: SectionBody::Text { text: text.into() },
+            title: title.map(str::to_owned),
+            step,
+            pointers: vec![pointer.into()],
+        };
+        let field =
+            |text: &str, keys: Vec<usize>| DisplayField { pointer: "/a/0".into(), text: text.into(), keys };
+        let one = (vec![section(None, None, "x", "/x")], vec![field("1", vec![])]);
+        let digest = |sentence: &str, (sections, rest): &(Vec<CardSection>, Vec<DisplayField>)| {
+            view_digest(sentence, sections, rest).unwrap()
+        };
+        let whole = json!({"sentence": "Do it", "sections": one.0, "rest": one.1});
+        assert_eq!(
+            digest("Do it", &one),
+            hash("placet/view/v1", &[canonical_string(&whole).unwrap().as_bytes()])
+        );
+        let others = [
+            (vec![section(Some("t"), None, "x", "/x")], one.1.clone()),
+            (vec![section(None, Some(1), "x", "/x")], one.1.clone()),
+            (vec![section(None, None, "y", "/x")], one.1.clone()),
+            (vec![section(None, None, "x", "/y")], one.1.clone()),
+            (one.0.clone(), vec![field("2", vec![])]),
+            (one.0.clone(), vec![field("1", vec![1])]),
+            (one.0.clone(), vec![]),
+            (vec![], one.1.clone()),
+        ];
+        for other in &others {
+            assert_ne!(digest("Do it", other), digest("Do it", &one), "{other:?}");
+        }
+        assert_ne!(digest("Do that", &one), digest("Do it", &one));
     }
 }

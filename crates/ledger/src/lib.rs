@@ -21,5 +21,6 @@ pub use canonical::{CanonicalError, canonical, canonical_string};
 pub use chain::{BadEntry, Chain, Data, Entry, EntryAuthor, Head, SealedEntry};
 pub use digests::{
     Canonical, Parts, display_digest, edit_digest, hash, payload_digest, proposal_digest, thumbprint,
+    view_digest,
 };
 pub use permit::{ClaimAnswer, IntendedCall, PermitMismatch, action_digest, check_permit};

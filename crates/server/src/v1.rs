@@ -23,9 +23,11 @@ pub(crate) mod suggest;
 pub(crate) mod summary;
 pub(crate) mod ws;
 
+use std::borrow::Cow;
+
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use placet_core::{Actor, RecordView, Request, Role};
+use placet_core::{Actor, RecordCard, RecordView, Request, Role};
 use serde::Serialize;
 pub(crate) use streams::{Seat, StreamSeats, still_works};
 
@@ -46,10 +48,20 @@ pub(crate) fn json<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Respo
     }
 }
 
-/// The record of a request for this caller: reviewers also get the exact text to show.
+/// The record of a request for this caller: reviewers also get the card and the exact text to show.
 pub(crate) fn view<'a>(state: &State, actor: &Actor, request: &'a Request) -> RecordView<'a> {
+    let mut view = listed(state, actor, request);
+    if actor.role == Role::Reviewer {
+        view.view = state.gate.card(request).map(|card| Cow::Owned(RecordCard::Whole(Box::new(card))));
+    }
+    view
+}
+
+/// The same in a list or a stream: of the card it has one line, and nothing is approved from that alone.
+pub(crate) fn listed<'a>(state: &State, actor: &Actor, request: &'a Request) -> RecordView<'a> {
     let mut view = state.gate.view(request);
     if actor.role == Role::Reviewer {
+        view.view = Some(Cow::Owned(RecordCard::Line(state.gate.card_line(request))));
         view.display = state.gate.display(request);
         view.same = state.gate.same(request);
     }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{ClaimRecord, DecisionRecord, OutcomeRecord, ProposalRecord, Record, VoteRecord};
 use crate::{
-    Body, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs, Origin, Request,
-    RequestId, Risk, State, Step, Time, Together, Verdict, Vote, display,
+    Body, DecisionWord, Digest, Directory, Display, GrantUsed, InputSpec, Kind, Needs, Origin, RecordCard,
+    Request, RequestId, Risk, State, Step, Time, Together, Verdict, Vote, display,
 };
 
 /// A borrowed record: the same JSON as [`Record`] without copying what the agent wrote.
@@ -56,6 +56,9 @@ pub struct RecordView<'a> {
     /// Equal on requests that ask for the same call; for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<String>,
+    /// The card; for reviewers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<Cow<'a, RecordCard>>,
     /// The exact text to show; for reviewers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
@@ -171,6 +174,7 @@ impl Request {
             }),
             url: format!("/r/{}", self.id).into(),
             same: None,
+            view: None,
             display: None,
             together: None,
             permit: None,
@@ -240,6 +244,7 @@ impl Record {
             outcome: self.outcome.as_ref().map(Cow::Borrowed),
             url: Cow::Borrowed(&self.url),
             same: self.same.clone(),
+            view: self.view.as_ref().map(Cow::Borrowed),
             display: self.display.clone(),
             together: self.together.clone(),
             permit: self.permit.clone(),

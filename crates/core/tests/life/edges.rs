@@ -64,6 +64,7 @@ fn events(request: &Request) -> Vec<(String, Event, Option<State>)> {
         digest,
         at,
         auth: placet_core::Auth::Token,
+        view: None,
         display: None,
         key: None,
         session: None,

@@ -28,14 +28,24 @@ pub(crate) fn agree(request: &Request, story: &Story, now: Time) -> Checked {
     prop_assert_eq!(&request.asked, &story.asked_by_name());
     prop_assert_eq!(request.permit, story.has_permit());
 
-    let votes: Vec<_> =
-        request.votes.iter().map(|v| (v.by.clone(), v.vote, v.digest, v.at, v.auth, v.display)).collect();
+    let votes: Vec<_> = request
+        .votes
+        .iter()
+        .map(|v| (v.by.clone(), v.vote, v.digest, v.at, v.auth, (v.view, v.display)))
+        .collect();
     let expected: Vec<_> = story
         .live_votes()
         .into_iter()
         .map(|(index, ballot)| {
             let digest = ballot.brings.as_ref().map_or(ballot.saw, |(_, digest)| *digest);
-            (ballot.by.clone(), ballot.word, digest, story.log[index].at, ballot.auth, ballot.display)
+            (
+                ballot.by.clone(),
+                ballot.word,
+                digest,
+                story.log[index].at,
+                ballot.auth,
+                (ballot.view, ballot.display),
+            )
         })
         .collect();
     prop_assert_eq!(votes, expected);

@@ -67,6 +67,7 @@ pub(crate) struct Ballot {
     pub(crate) auth: Auth,
     pub(crate) key: Option<KeyId>,
     pub(crate) reason: Option<String>,
+    pub(crate) view: Option<Digest>,
     pub(crate) display: Option<Digest>,
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, rc::Rc};
 use placet_core::{
     Actor, Auth, Cancel, Claim, Command, Context, Decide, DecisionWord, Digest, Directory, Event,
     EventPayload, Expire, KeyId, Kind, Reassign, Report, ReportStatus, Request, RequestId, Resolve, Revoke,
-    Role, State, Time, apply, evolve,
+    Role, State, Time, Viewed, apply, evolve,
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
 
@@ -380,7 +380,9 @@ impl Play {
             ruling,
             remember: None,
             claimed: None,
+            view: Some(Digest::new([6; 32])),
             display: Some(Digest::new([5; 32])),
+            viewed: Viewed::Current,
         }
     }
 }
@@ -397,7 +399,9 @@ pub(crate) fn vote(request: &Request, word: DecisionWord) -> Decide {
         ruling: None,
         remember: None,
         claimed: None,
+        view: None,
         display: None,
+        viewed: Viewed::Unsaid,
     }
 }
 

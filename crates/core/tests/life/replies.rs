@@ -115,6 +115,7 @@ impl Story {
                 auth: caller.auth,
                 key: caller.key,
                 reason: vote.reason.clone(),
+                view: vote.view,
                 display: vote.display,
             })),
         }

@@ -1,6 +1,9 @@
 //! The rules about votes, one by one: who may, what counts, what goes stale, what is void.
 
-use placet_core::{Actor, Auth, Command, Decide, DecisionWord, Effect, Kind, Needs, Role, State};
+use placet_core::{
+    Actor, Auth, Command, Decide, DecisionWord, Digest, Effect, Kind, Needs, ProposalContent, Role, State,
+    Viewed,
+};
 
 use crate::{
     play::no_key,
@@ -158,6 +161,32 @@ fn another_persons_vote_or_a_reassignment_alone_does_not_make_mine_stale() {
     assert_eq!(scene.request.version, 3);
     assert_eq!(scene.cast("cyd", mine), Ok(()));
     assert_eq!(scene.state(), State::Approved);
+}
+
+#[test]
+fn a_yes_counts_only_for_what_was_shown_and_a_no_always() {
+    for (viewed, answer) in [
+        (Viewed::Stale, Err("stale_display")),
+        (Viewed::Missing, Err("invalid")),
+        (Viewed::Current, Ok(())),
+        (Viewed::Unsaid, Ok(())),
+    ] {
+        let mut scene = Scene::held(one());
+        let edit = ProposalContent { arguments: Some(arguments(1)), ..ProposalContent::default() };
+        let edit = Decide { viewed, ..scene.with(DecisionWord::Edit, edit) };
+        let yes = Decide { viewed, ..scene.ballot(DecisionWord::Approve) };
+        // What is on the table comes first: with another digest, what was shown is about something else.
+        let old = Decide { digest: Digest::new([9; 32]), ..yes.clone() };
+        assert_eq!(scene.cast("bob", old), Err("stale_digest"), "{viewed:?}");
+        if answer.is_err() {
+            assert_eq!(scene.cast("bob", edit), answer, "{viewed:?}");
+        }
+        assert_eq!(scene.cast("bob", yes), answer, "{viewed:?}");
+        if answer.is_err() {
+            let no = Decide { viewed, ..scene.ballot(DecisionWord::Deny) };
+            assert_eq!(scene.cast("bob", no), Ok(()), "{viewed:?}");
+        }
+    }
 }
 
 #[test]

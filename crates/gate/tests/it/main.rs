@@ -29,6 +29,7 @@ mod templates;
 mod together;
 mod twins;
 mod upgrading;
+mod viewing;
 mod waiting;
 mod whatif;
 mod workspace;

@@ -41,5 +41,13 @@ fn each_planted_bug_is_caught() {
             "readers-may-write",
             "readers::what_the_sentence_says_is_held_against_a_rule_that_says_less::sqlite",
         ),
+        (
+            "view-drops-a-pointer",
+            "viewing::the_card_has_every_leaf_and_the_record_of_a_restarted_server_has_the_same::sqlite",
+        ),
+        (
+            "any-view-will-do",
+            "viewing::a_yes_made_from_another_card_is_refused_with_the_record_and_changes_nothing::sqlite",
+        ),
     ]);
 }

@@ -170,7 +170,11 @@ fn decision(request: &Request, form: &Filled) -> Result<Decision, Problem> {
         form.one("digest").parse().map_err(|_| wrong("digest", "that is not a form of this page"))?;
     let version =
         form.one("version").parse().map_err(|_| wrong("version", "that is not a form of this page"))?;
-    let display = Some(form.one("display")).filter(|text| !text.is_empty()).map(str::parse).transpose();
+    // What the page showed: the card, or on a page of an earlier version the fields.
+    let shown = |name: &str| {
+        let digest = Some(form.one(name)).filter(|text| !text.is_empty()).map(str::parse).transpose();
+        digest.map_err(|_| wrong(name, "that is not a form of this page"))
+    };
     let answer = if word == DecisionWord::Respond { Some(answer(request, form)?) } else { None };
     let text = |name: &str| Some(form.one(name).trim().replace("\r\n", "\n")).filter(|text| !text.is_empty());
     Ok(Decision {
@@ -184,7 +188,9 @@ fn decision(request: &Request, form: &Filled) -> Result<Decision, Problem> {
         steps: None,
         remember: None,
         step_up: None,
-        display: display.map_err(|_| wrong("display", "that is not a form of this page"))?,
+        view: shown("view")?,
+        display: shown("display")?,
+        by_door: false,
         claimed: None,
         idempotency: None,
     })

@@ -50,8 +50,14 @@ pub(crate) struct Decide {
     /// A proof of presence, where one is needed.
     #[serde(default)]
     step_up: Option<StepUp>,
-    /// `display.digest` of what was shown.
+    /// `view.digest` of the record that was shown. A yes from a sign-in session must carry it; programs with a key may leave
+    /// it out. If a yes carries another digest than that of the view as it is now, the answer is 409 `stale_display`. With
+    /// `edit` it is the view that the person saw.
     #[serde(default)]
+    view: Option<Digest>,
+    /// `display.digest` of what was shown. For clients of earlier versions, in the place of `view`.
+    #[serde(default)]
+    #[schema(deprecated)]
     display: Option<Digest>,
 }
 
@@ -119,7 +125,9 @@ impl Decide {
             steps: self.steps,
             remember: self.remember,
             step_up: self.step_up,
+            view: self.view,
             display: self.display,
+            by_door: false,
             claimed: None,
             idempotency,
         }
@@ -140,7 +148,7 @@ pub(crate) struct DecideParams {
     (status = 200, description = "the record after the vote; with `dry_run`, what would happen", body = Record),
     (status = 403, description = "self_approval, step_up_required, not_eligible, not_owner, or not a reviewer", body = ProblemDocument),
     (status = 404, description = "unknown or malformed", body = ProblemDocument),
-    (status = 409, description = "already_decided, expired, cancelled, stale_digest or stale_version, with the record", body = ProblemDocument),
+    (status = 409, description = "already_decided, expired, cancelled, stale_digest, stale_version or stale_display, with the record", body = ProblemDocument),
     (status = 423, description = "frozen: somebody stopped this agent or this tool", body = ProblemDocument),
     (status = 422, description = "wrong answer or edit", body = ProblemDocument),
 ))]

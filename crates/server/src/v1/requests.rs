@@ -406,7 +406,7 @@ pub(crate) async fn list(
         let items: Result<Vec<_>, _> = listed
             .items
             .iter()
-            .map(|request| serde_json::to_value(super::view(&state, &actor, request)))
+            .map(|request| serde_json::to_value(super::listed(&state, &actor, request)))
             .collect();
         let items = items.map_err(|error| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     State,
     problem::Problem,
-    v1::{refuse, requests::View, view},
+    v1::{listed, refuse, requests::View},
 };
 
 /// Where a stream begins.
@@ -118,7 +118,7 @@ pub(crate) fn event<'a>(state: &State, actor: &Actor, how: View, news: &'a News)
     let request = news.request.as_deref()?;
     Gate::may_see(actor, request).then(|| {
         let (record, row) = match how {
-            View::Record => (Some(view(state, actor, request)), None),
+            View::Record => (Some(listed(state, actor, request)), None),
             View::Row => (None, Some(Box::new(state.gate.row(actor, request)))),
         };
         let id = format!("{}.{}", news.epoch, news.seq);

@@ -42,6 +42,7 @@ mod together;
 mod twins;
 mod unread;
 mod vectors;
+mod viewing;
 mod waits;
 mod wire;
 mod workspace;

@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use crate::{
     browser::{Browser, cookie, signed_in, use_link, with_password},
     openapi::{Operation, operations},
-    support::{Socket, action, ask, assert_problem, at, decide, head, on_sqlite, vote, with_settings},
+    support::{
+        Socket, action, ask, assert_problem, at, decide_on_card, head, on_sqlite, vote, vote_on_card,
+        with_settings,
+    },
 };
 
 /// A call with exactly these words in its proof.
@@ -26,7 +29,8 @@ both! {
         let ben = signed_in(server, "ben", &["reviewer"]).await;
         let record = ask(&bot).await;
         let path = at(&record, "/decision");
-        let body = Bytes::from(vote(&record, "approve").to_string());
+        let seen = ann.page().get(&at(&record, "")).await.expect(200);
+        let body = Bytes::from(vote_on_card(&seen, "approve").to_string());
         let (session, nonce) = (ann.signer.session(), ann.signer.nonce());
         let right = said("POST", &path, &body, &session, &nonce);
         let other_body = vote(&record, "deny").to_string();
@@ -321,7 +325,10 @@ fn with_the_cookie_alone(dev: bool) {
             for path in ["/events/recent", "/approvals/pending"] {
                 assert_eq!(ann.page().get(path).await.status, 200, "{path}");
             }
-            assert_eq!(decide(&ann.page(), &record, "approve").await.expect(200)["state"], "approved");
+            assert_eq!(
+                decide_on_card(&ann.page(), &record, "approve").await.expect(200)["state"],
+                "approved"
+            );
         },
     );
 }
@@ -407,7 +414,7 @@ both! {
         let mut events = crate::support::Sse::open(&ann.page(), Some("0")).await;
         let told = events.block().await.expect("something");
         assert!(!told.iter().any(|(_, value)| value.contains(&code)), "{told:?}");
-        let mut with_code = vote(&record, "approve");
+        let mut with_code = vote_on_card(&detail, "approve");
         with_code["step_up"] = json!({ "code": code });
         let refused = ben.post(&at(&record, "/decision"), with_code.clone()).await;
         assert_problem(&refused, 403, "step_up_required", None);
@@ -415,7 +422,7 @@ both! {
         let refused = ben.post(&at(&record, "/decision"), vote(&record, "approve")).await;
         assert_problem(&refused, 403, "step_up_required", None);
         assert_eq!(refused.body["decide_url"], record["url"]);
-        assert_eq!(decide(&ann.page(), &record, "approve").await.code(), "step_up_required");
+        assert_eq!(decide_on_card(&ann.page(), &record, "approve").await.code(), "step_up_required");
         let decided = ann.page().post(&at(&record, "/decision"), with_code).await.expect(200);
         assert_eq!((&decided["state"], &decided["votes"][0]["auth"]), (&json!("approved"), &json!("code")));
     }

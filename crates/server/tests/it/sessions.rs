@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use crate::{
     browser::{Browser, PASSWORD, cookie, person, signed_in, token, use_link, use_password, with_password},
     support::{
-        Socket, Sse, ask, assert_problem, at, decide, head, on_sqlite, soon, until_so, vote, with_settings,
-        without_heartbeats,
+        Socket, Sse, ask, assert_problem, at, decide, decide_on_card, head, on_sqlite, soon, until_so, vote,
+        with_settings, without_heartbeats,
     },
     waits::parked,
 };
@@ -299,7 +299,7 @@ fn a_change_by_cookie_needs_the_token_and_this_very_origin() {
         assert_eq!(head(server).await, before, "nothing happened");
         // A browser that does not say who made the call still says from where.
         let silent = ann.signed().with("placet-csrf", &ann.csrf).with("origin", &own);
-        let decided = decide(&silent, &record, "approve").await.expect(200);
+        let decided = decide_on_card(&silent, &record, "approve").await.expect(200);
         assert_eq!(decided["state"], "approved");
     });
 }
@@ -405,7 +405,7 @@ fn a_session_uses_the_role_that_a_call_needs_as_long_as_the_person_has_it() {
         ann.page().get("/v1/requests").await.expect(200);
         ann.page().post("/v1/keys", json!({"role": "agent", "name": "other"})).await.expect(201);
         person(server, "ann", &["admin", "reviewer"]).await;
-        let decided = decide(&ann.page(), &record, "approve").await.expect(200);
+        let decided = decide_on_card(&ann.page(), &record, "approve").await.expect(200);
         assert_eq!(decided["votes"][0]["auth"], "bound");
         let session = ann.id().await;
         let made: Vec<Value> = entries(server).await;

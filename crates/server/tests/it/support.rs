@@ -182,6 +182,19 @@ pub(crate) async fn decide(reviewer: &Http, record: &Value, word: &str) -> Answe
     reviewer.post(&at(record, "/decision"), vote(record, word)).await
 }
 
+/// A decision on the card that a page was given.
+pub(crate) fn vote_on_card(seen: &Value, word: &str) -> Value {
+    let mut vote = vote(seen, word);
+    vote["view"] = seen["view"]["digest"].clone();
+    vote
+}
+
+/// Reads the card as a page does, and decides on it.
+pub(crate) async fn decide_on_card(page: &Http, record: &Value, word: &str) -> Answer {
+    let seen = page.get(&at(record, "")).await.expect(200);
+    page.post(&at(record, "/decision"), vote_on_card(&seen, word)).await
+}
+
 /// Asks for an ordinary action and has it approved.
 pub(crate) async fn approved(agent: &Http, reviewer: &Http) -> Value {
     let record = ask(agent).await;

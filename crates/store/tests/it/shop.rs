@@ -180,7 +180,9 @@ pub(crate) fn decide(request: &Request, word: DecisionWord) -> Command {
         ruling: None,
         remember: None,
         claimed: None,
+        view: None,
         display: None,
+        viewed: placet_core::Viewed::Unsaid,
     }))
 }
 
