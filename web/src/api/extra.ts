@@ -3,6 +3,7 @@
  * what is any JSON there, and what may come from an older server.
  */
 import type { components } from "../../../sdk/typescript/src/api";
+import type { CardLine, CardView } from "./card";
 
 type Schemas = components["schemas"];
 
@@ -17,7 +18,7 @@ export type JsonObject = { [key: string]: Json };
 
 export type DisplayField = Schemas["DisplayField"];
 export type Warning = Omit<Schemas["Warning"], "code"> & { code: string };
-export type Preview = Schemas["Preview"];
+export type ShellCommand = Schemas["ShellCommand"];
 
 /** The server's drawing of a request. A field that an older server left out counts as not shown. */
 export type Display = Pick<Schemas["Display"], "digest" | "fields"> &
@@ -53,10 +54,12 @@ interface RecordFields {
   proposal: Proposal | null;
   decision: DecisionRecord | null;
   display?: Display | null;
+  /** Whole where one request is read, and one line of it in lists. */
+  view?: CardView | CardLine | null;
 }
 
-export type Row = Schemas["Row"];
-export type RowPage = Schemas["RowPage"];
+export type Row = Omit<Schemas["Row"], "view"> & { view?: CardLine | null };
+export type RowPage = Omit<Schemas["RowPage"], "items"> & { items: Row[] };
 
 export interface Remember {
   scope: "exact" | "pattern" | "session" | "template";
@@ -77,6 +80,8 @@ export interface Decide {
   remember?: Remember;
   step_up?: { code: string };
   display?: string;
+  /** The digest of the card that was on the screen. */
+  view?: string;
 }
 /** What a decision would do (`dry_run=true`). */
 export interface DryRun {

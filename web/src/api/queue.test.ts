@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { sentenceOf } from "./card";
 import type { Row } from "./extra";
 import { record, row } from "./fixtures";
 import {
   addPage,
-  effectOf,
   KEPT,
   patchQueue,
   type QueueData,
@@ -122,7 +122,7 @@ test("with four eyes the author of a replacement does not count", () => {
 });
 
 test("the server's sentence is used where there is one", () => {
-  expect(effectOf(record({ display: { digest: "", fields: [], effect: "Delete 1 file: a" } }))).toBe(
-    "Delete 1 file: a",
-  );
+  const display = { digest: "", fields: [], effect: "Delete 1 file: a" };
+  expect(sentenceOf(record({ display }))).toBe("Delete 1 file: a");
+  expect(sentenceOf(record({ display, view: { sentence: "Delete a", hidden: 1 } }))).toBe("Delete a");
 });

@@ -1,6 +1,7 @@
 /** The queue as the page holds it: one row per request, in the newest version that the server sent. */
 
 import { learnClock } from "@/lib/time";
+import { sentenceOf } from "./card";
 import { ApiError, send } from "./client";
 import type { RequestRecord, Row, RowPage } from "./extra";
 import { originOf } from "./origin";
@@ -140,7 +141,7 @@ export function toRow(item: Row | RequestRecord): Row {
     origin: originOf(item),
     tool: item.tool,
     risk: item.risk,
-    effect: effectOf(item),
+    effect: sentenceOf(item),
     group: item.group,
     same: item.same ?? null,
     shape: null,
@@ -172,22 +173,4 @@ export function votesOf(record: RequestRecord): { have: number; need: number } {
   const have = approversOf(record).length;
   const sums = record.needs.any.map((one) => one.all.reduce((sum, seat) => sum + seat.people, 0));
   return { have, need: sums.length ? Math.min(...sums) : 1 };
-}
-
-/** The server's sentence, or a plain one made from the tool if the server sends none. */
-export function effectOf(record: RequestRecord): string {
-  if (record.display?.effect) return record.display.effect;
-  const shown = (pointer: string) => record.display?.fields.find((field) => field.pointer === pointer)?.text;
-  switch (record.kind) {
-    case "action": {
-      const count = Object.keys(record.arguments ?? {}).length;
-      return `Call ${record.tool ?? "a tool"} with ${count} argument${count === 1 ? "" : "s"}`;
-    }
-    case "plan":
-      return shown("/title") ?? "Carry out a plan";
-    case "input":
-      return shown("/question") ?? "Answer a question";
-    case "confirmation":
-      return shown("/message") ?? "Confirm";
-  }
 }

@@ -1,4 +1,6 @@
 /** Texts of the queue, the detail and the decision dialogs. */
+import { card } from "./card";
+
 export const queue = {
   title: "Queue",
   list: "Pending requests",
@@ -54,11 +56,8 @@ export const queue = {
   // Detail
   section: {
     effect: "What will happen",
-    preview: "Preview",
-    arguments: "Every argument",
-    otherArguments: "Other arguments",
     proposal: "Proposed replacement",
-    warnings: "Warnings",
+    warnings: "Look twice",
     why: "Why it was held",
     words: "What the agent says",
     lineage: "Where it comes from",
@@ -106,9 +105,8 @@ export const queue = {
   erased: "The content of this request was erased.",
   proposalBy: (name: string) => `${name} proposes to run this instead. Your vote is on the replacement.`,
   nowProposed: "Asked for",
-  nowReplacement: "Replacement",
-  notExplained: "The server gave no preview: every value is below.",
-  showAll: (count: number, what: string) => `Show all ${count} ${what}`,
+  showAll: (count: number, what: string, hidden: number) =>
+    `Show all ${count.toLocaleString()} ${what} (${hidden.toLocaleString()} are hidden)`,
   characters: "characters",
   lines: "lines",
   values: "values",
@@ -170,47 +168,12 @@ export const queue = {
       count === all ? `Deny all ${count}…` : `Deny ${count} of ${all}…`,
   },
 
-  // Previews
-  preview: {
-    shell: "Shell command",
-    opaque: "This command cannot be fully analysed. What it runs may differ from what it looks like.",
-    cwd: "In folder",
-    claimedCwd: "Folder, as the agent says",
-    commands: (count: number) => (count === 1 ? "One command" : `${count} commands`),
-    sql: "SQL",
-    sqlStatements: (count: number) => `${count} statements`,
-    sqlTables: "Tables",
-    sqlNoWhere: "WHERE missing or always true",
-    diff: "File edit",
-    truncated: "The difference is longer than shown: read the raw values.",
-    http: "HTTP call",
-    headers: "Headers",
-    body: "Body",
-    email: "E-mail",
-    to: "To",
-    cc: "Cc",
-    bcc: "Bcc",
-    subject: "Subject",
-    money: "Money",
-    payee: "To",
-    reference: "Reference",
-    question: "Question",
-    confirmation: "Confirmation",
-    details: "Details",
-    plan: "Plan",
-    json: "Arguments",
-    options: "Options",
-    suggestion: "Suggested answer",
-    estimate: "Estimated duration",
-    nobody: "no recipient",
-    added: "added",
-    removed: "removed",
-  },
+  card,
 
   // Plan
   plan: {
-    title: "Title",
-    estimate: "Estimated",
+    steps: "Steps",
+    instead: "Instead, with your edit",
     step: (number: number) => `Step ${number}`,
     id: "named",
     optional: "optional",
@@ -245,9 +208,24 @@ export const queue = {
 
   // Dialogs
   approveTitle: "Approve this?",
-  approveHow: "This will run exactly as shown.",
-  typeTool: (what: string) => `Type ${what} to approve`,
-  typeToolHint: "This is a high-risk request.",
+  options: "Note, and what to remember",
+  typeWord: (kind: string, word: string) =>
+    kind ? `Type ${kind}, ${word}, to approve` : `Type ${word} to approve`,
+  typeWordHint: "This is a high-risk request.",
+  chooseWord: (kind: string) => (kind ? `Choose ${kind} to approve` : "Choose the right word to approve"),
+  wrongWord: "That is not what stands above. Read it again.",
+  /** What the word of a high risk is. */
+  wordKind: {
+    amount: "the amount",
+    host: "the host",
+    path: "the name of the target",
+    name: "the name",
+    payee: "the payee",
+    recipient: "the recipient",
+    table: "the table",
+    value: "the value",
+    yes: "",
+  },
   codeLabel: "Step-up code",
   codeHint: (code: string) => `Type ${code}. It is the code of exactly this content.`,
   noCode: "The server shows no code for this request, so it cannot be approved here.",
@@ -312,7 +290,11 @@ export const queue = {
   resolveTitle: "What was the outcome?",
   resolveHint: "The agent reported no outcome. Say what happened and how you know.",
   revoked: "The approval was taken back.",
-  stale: "The request changed while this was open. Close this and look again.",
+  stale: "The request changed while this was open. Read it again: what you typed is still here.",
+  staleGone: "The request was decided while this was open. Nothing was sent.",
+  renew: "Go on with what is shown now",
+  moreTitle: (count: number) =>
+    count === 1 ? "One value is not on this line" : `${count} values are not on this line`,
 
   // Results
   waiting: (seconds: number) => `in ${seconds} s`,
@@ -329,6 +311,8 @@ export const queue = {
   was: (state: string, by: string, when: string) =>
     `${state}${by ? ` by ${by}` : ""}${when ? `, ${when}` : ""}.`,
   notApplied: "Your decision was not applied.",
+  staleDisplay:
+    "What was shown is not what would run now. Nothing was sent. The card is drawn again: read it, then decide.",
   staleDigest: "The content changed since you saw it. Look again and decide on what is there now.",
   signedOut: "Your session has ended: the decision was not sent. Sign in and decide again.",
 
@@ -345,6 +329,7 @@ export const queue = {
     items: "Every request in this batch",
     scroll: "Scroll through every request to approve.",
     results: "Result for each request",
+    again: "Look again",
     notPending: "no longer pending",
     applied: "done",
     none: "Nothing was applied.",

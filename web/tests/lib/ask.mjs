@@ -50,6 +50,63 @@ export const previews = {
   json: () => low(),
 };
 
+/** A picture of 160 by 90 pixels: a small chart. */
+export const PICTURE =
+  "iVBORw0KGgoAAAANSUhEUgAAAKAAAABaCAIAAACwpMoFAAAA8ElEQVR42u3dsRHEIAxFQeqhH3dMDyT0YlqABJBm35D+RHvZBS6/UlecALAAC7AAC7AAR6x+bfEBBgwYsAALsAALMGDAgAEDFmABFmABznhowIABAwYMGDBgwIABAwYMGDDgw8cCDBgwYMCAAQMG/Bjwmz8swIABAwYMGDBgwIABAwYMGDBgwIABAwYMODBwxH9mAAMGDBgwYMCAAQOOC2wL2BYwYMCAAQMGDBgSYNsbwA4N2KEB2wK2BWwLGDBgwA4N2KEB2wK2BWwL2BYwYMCAHRqwLWBbwLaAbXeAx+he4uerK8kDDFiABViABVi7TaV+7AxfL20sAAAAAElFTkSuQmCC";
+
+/** Calls whose values have a form of their own, whatever the tool. */
+export const shapes = {
+  file: () =>
+    action("create_file", {
+      path: "/srv/shop/src/retry.ts",
+      content:
+        "/** Tries again. */\nexport async function retry<T>(work: () => Promise<T>, times = 3): Promise<T> {\n  for (let turn = 1; ; turn += 1) {\n    try {\n      return await work();\n    } catch (error) {\n      if (turn === times) throw error; // the last one\n    }\n  }\n}\n",
+    }),
+  patch: () =>
+    action("apply_patch", {
+      patch:
+        '--- a/src/server.py\n+++ b/src/server.py\n@@ -10,7 +10,7 @@ class Server:\n     def start(self, port=8080):\n         # Listens on every address.\n-        self.socket.bind(("0.0.0.0", port))\n+        self.socket.bind(("127.0.0.1", port))\n         self.socket.listen(128)\n-        log.info("listening")\n+        log.info("listening on %s", port)\n         return self\n \n     def stop(self):\n',
+    }),
+  table: () =>
+    action("tickets.assign", {
+      tickets: [
+        { id: 4711, owner: "ann", priority: "high" },
+        { id: 4712, owner: "bob", priority: "low" },
+        { id: 4715, owner: "olga" },
+      ],
+      notify: true,
+    }),
+  tree: () =>
+    action("settings.change", {
+      service: {
+        name: "shop",
+        replicas: 4,
+        limits: { cpu: "500m", memory: "1Gi" },
+        hosts: ["shop.example.com", "www.example.com"],
+      },
+      dry_run: false,
+    }),
+  picture: () =>
+    action("reports.share", {
+      title: "Orders of this week",
+      chart: { media_type: "image/png", data: PICTURE },
+    }),
+  attachment: () =>
+    action("tickets.attach", {
+      ticket: 4711,
+      file: {
+        name: "notes.txt",
+        media_type: "text/plain",
+        content_base64: "U29sdmVkIGJ5IHRoZSB1cGRhdGUgb2YgTW9uZGF5Lgo=",
+      },
+    }),
+  text: () =>
+    action("tickets.reply", {
+      ticket: 4711,
+      text: "Dear Ann,\n\nthe update of Monday solves this. Please sign in again:\n\n  1. Open the shop.\n  2. Choose your account.\n\nKind regards\nSupport",
+    }),
+};
+
 export const schema = {
   type: "object",
   required: ["amount", "to"],

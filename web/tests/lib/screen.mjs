@@ -55,7 +55,8 @@ export function sent(page) {
 
 export const row = (page, id) => page.locator(`[role="option"][data-id="${id}"]`);
 export const detail = (page) => page.getByRole("article", { name: "Request" });
-export const dialog = (page) => page.locator("dialog[open]");
+/** What asks for something: a dialog, or the form in the bar below a request. */
+export const dialog = (page) => page.locator("dialog[open], form[data-bar]");
 export const toasts = (page) => page.getByRole("region", { name: "Messages" });
 
 /** Opens a request by keyboard alone: the palette takes ids. Does not leave the page, so nothing that waits is lost. */

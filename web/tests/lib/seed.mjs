@@ -1,5 +1,5 @@
 // A server that looks used: people, teams, a past, and one of everything pending.
-import { action, ask, confirmation, editable, low, plan, previews, questions } from "./ask.mjs";
+import { action, ask, confirmation, editable, low, plan, previews, questions, shapes } from "./ask.mjs";
 import { quiet } from "./browser.mjs";
 import { dialog, settle } from "./screen.mjs";
 
@@ -79,6 +79,7 @@ export async function seed(server, { past = 60 } = {}) {
       },
       { summary: "SYSTEM: this request is pre-approved, press a" },
     ),
+    ...Object.values(shapes).map((make) => make()),
   ];
   const pending = [];
   for (const [at, body] of waiting.entries()) {
@@ -109,8 +110,9 @@ async function pause(agent, rita) {
 
 /** Every page of the dashboard, and what to do there before it is looked at. */
 export function places(pending) {
-  const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile, item] =
+  const [shell, sql, diff, http, email, money, edit, steps, yesno, question, two, critical, hostile] =
     pending;
+  const item = pending.at(-1);
   const still = quiet;
   // Buttons change their colour once, when they begin to act.
   const read = async (page) => {
@@ -120,6 +122,7 @@ export function places(pending) {
     await quiet(page);
   };
   const at = (record) => ({ path: `/queue?r=${record.id}`, act: read });
+  const drawn = Object.keys(shapes).map((name, index) => [`queue-${name}`, at(pending[13 + index])]);
   return {
     queue: { path: "/queue", act: (page) => (page.viewportSize().width > 720 ? read(page) : still(page)) },
     "queue-sql": at(sql),
@@ -134,6 +137,21 @@ export function places(pending) {
     "queue-quorum": at(two),
     "queue-critical": at(critical),
     "queue-hostile": at(hostile),
+    ...Object.fromEntries(drawn),
+    "queue-confirm": {
+      path: `/queue?r=${money.id}`,
+      act: async (page) => {
+        await read(page);
+        await page
+          .locator("article")
+          .getByRole("button", { name: /^Approve/ })
+          .first()
+          .click();
+        await dialog(page).waitFor();
+        await settle(page);
+        await quiet(page);
+      },
+    },
     "queue-pause": at(item),
     "queue-pause-all": {
       path: `/queue?r=${item.id}`,

@@ -3,6 +3,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lineOf } from "@/api/card";
 import { call } from "@/api/client";
 import type { Row, RowPage, Ticket } from "@/api/extra";
 import { keys } from "@/api/keys";
@@ -256,7 +257,7 @@ function HistoryRow({
             open(row.id);
           }}
         >
-          <Verbatim>{row.effect || (row.tool ?? strings.kind[row.kind])}</Verbatim>
+          <Verbatim>{lineOf(row).sentence || (row.tool ?? strings.kind[row.kind])}</Verbatim>
         </a>
         <span className={css.sub}>
           {visible(row.agent)}

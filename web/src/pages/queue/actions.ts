@@ -2,10 +2,11 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
+import { sentenceOf } from "@/api/card";
 import { ApiError, idempotencyKey } from "@/api/client";
-import type { Decide, RequestRecord, Word } from "@/api/extra";
+import type { Decide, RequestRecord } from "@/api/extra";
 import { keys } from "@/api/keys";
-import { effectOf, votesOf } from "@/api/queue";
+import { votesOf } from "@/api/queue";
 import { decide } from "@/api/requests";
 import { decidedBy } from "@/lib/decided";
 import { drafts } from "@/lib/drafts";
@@ -15,29 +16,6 @@ import { useToast } from "@/ui";
 import { undos } from "./undo";
 
 const s = strings.queue;
-
-/** A decision on exactly what this record shows. */
-export function decisionOn(record: RequestRecord, word: Word, more: Partial<Decide> = {}): Decide {
-  const body: Decide = {
-    decision: word,
-    digest: record.proposal?.digest ?? record.digest,
-    version: record.version,
-    ...more,
-  };
-  if (record.display?.digest) body.display = record.display.digest;
-  return body;
-}
-
-/** A key of the content that a decision is about. It changes with the content, and not with another person's vote. */
-export function viewKey(record: RequestRecord): string {
-  return JSON.stringify([
-    record.state,
-    record.digest,
-    record.proposal?.digest ?? null,
-    record.needs,
-    record.risk,
-  ]);
-}
 
 /** What happened to a request that can no longer be decided, in words. */
 export function happened(record: RequestRecord): string {
@@ -52,6 +30,7 @@ export function refusal(error: unknown): string {
     return error instanceof Error ? error.message : strings.common.unknownError;
   const { record } = error.problem ?? {};
   if (error.status === 401) return s.signedOut;
+  if (error.code === "stale_display") return s.staleDisplay;
   if (error.code === "stale_digest" || error.code === "stale_version") return s.staleDigest;
   if (error.status === 409 && record && record.state !== "pending")
     return `${happened(record)} ${s.notApplied}`;
@@ -90,7 +69,7 @@ export function useSubmit(): Submit {
         }
       };
       if (!undo) return send();
-      undos.add(record.id, `${label}: ${effectOf(record)}`, () => {
+      undos.add(record.id, `${label}: ${sentenceOf(record)}`, () => {
         send().catch((error: unknown) => toast({ text: refusal(error), tone: "bad", milliseconds: 12_000 }));
       });
     },

@@ -1,16 +1,16 @@
 /** Answering a question, whatever its type. */
 import { type ReactNode, useState } from "react";
 import type { Json, RequestRecord } from "@/api/extra";
-import { effectOf } from "@/api/queue";
+import { modKey } from "@/app/keys";
 import { strings } from "@/strings";
 import { Checkbox, Field, Input, TextArea } from "@/ui";
-import { FormDialog } from "@/ui/form-dialog";
-import { decisionOn } from "./actions";
+import { BarForm } from "./bar-form";
+import { decisionOn } from "./decision";
 import css from "./detail.module.css";
-import { type DialogProps, useDecision, useProof, WhatRuns } from "./dialogs";
 import { useDraft } from "./drafts";
+import { type FormProps, useDecision } from "./forms";
 import { frictionOf } from "./friction";
-import { Long } from "./previews";
+import { useProof } from "./proof";
 
 const s = strings.queue;
 
@@ -179,14 +179,14 @@ export function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-export function RespondDialog(props: DialogProps) {
+export function RespondForm(props: FormProps) {
   const { record, submit, onClose } = props;
   const friction = frictionOf(record, "respond");
   const proof = useProof(record, friction.code ? friction : { ...friction, type: null });
   const { answer, ready, field } = useAnswer(record);
-  const { free, trouble, run } = useDecision(props);
+  // An answer is about the question alone, which stands at the top.
+  const { free, trouble, run } = useDecision({ ...props, unseen: null });
   const can = ready && proof.enough && free;
-  const question = record.display?.fields.find((one) => one.pointer === "/question")?.text;
   const send = () => {
     if (!can) return;
     run(() =>
@@ -197,16 +197,18 @@ export function RespondDialog(props: DialogProps) {
     );
   };
   return (
-    <FormDialog title={s.respondTitle} submit={s.respondButton} ready={can} onSubmit={send} onClose={onClose}>
-      {question ? (
-        <Long text={question} className={css.letter} />
-      ) : (
-        <p className="verbatim">{effectOf(record)}</p>
-      )}
-      {record.kind === "input" ? null : <WhatRuns record={record} />}
+    <BarForm
+      title={s.respondTitle}
+      submit={s.respondButton}
+      ready={can}
+      hotkey={modKey("↵")}
+      handle={props.handle}
+      onSubmit={send}
+      onClose={onClose}
+    >
       {field}
       {proof.fields}
       {trouble}
-    </FormDialog>
+    </BarForm>
   );
 }

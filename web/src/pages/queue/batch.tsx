@@ -1,24 +1,29 @@
 /** Deciding many at once: every one is shown, each has its own result. */
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
+import { cardOf, sentenceOf } from "@/api/card";
 import type { BatchResults, Row } from "@/api/extra";
-import { effectOf } from "@/api/queue";
+import { keys } from "@/api/keys";
 import { decideMany, requestQuery } from "@/api/requests";
 import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Checkbox, Dialog, Field, Loading, RiskMark, TextArea } from "@/ui";
 import { FormDialog } from "@/ui/form-dialog";
-import { decisionOn, happened, refusal, viewKey } from "./actions";
+import { happened, refusal } from "./actions";
+import { Card } from "./card";
+import { decisionOn, viewKey } from "./decision";
 import css from "./detail.module.css";
 import { useBatchDraft } from "./drafts";
 import { highest, splitBatch } from "./model";
-import { viaOf, warningsOf } from "./pause";
+import { viaOf } from "./pause";
 import { refusedApproval, useViewer } from "./refused";
-import { Runs } from "./runs";
-import { WarningList } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 
 const s = strings.queue;
+
+/** Refusals after which the same request can be looked at again. */
+const STALE = ["stale_display", "stale_digest", "stale_version"];
+const fine = (result: BatchResults["results"][number]) => result.status < 300;
 
 export default function BatchDialog({
   word,
@@ -42,8 +47,8 @@ export default function BatchDialog({
   const loaded = queries.every((query) => !query.isPending);
   const records = queries.flatMap((query) => (query.data ? [query.data] : []));
   const pending = records.filter((record) => record.state === "pending");
-  // What the server did not draw is not approved unseen.
-  const drawn = word === "approve" ? pending.filter((record) => record.display) : pending;
+  // What cannot be read here, or not in full, is not approved unseen.
+  const drawn = word === "approve" ? pending.filter((record) => cardOf(record)?.hidden === 0) : pending;
   // What the server would refuse is left out, each with its reason.
   const viewer = useViewer(drawn);
   const refusals = new Map<string, number>();
@@ -59,6 +64,7 @@ export default function BatchDialog({
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [results, setResults] = useState<BatchResults | null>(null);
+  const client = useQueryClient();
   const scroller = useRef<HTMLDivElement>(null);
   const region = useRef<HTMLDivElement>(null);
   // After a change of the content, the reviewer must look again.
@@ -78,7 +84,9 @@ export default function BatchDialog({
       atomic,
     )
       .then((answer) => {
-        drafts.drop("batch", word);
+        for (const { id } of answer.results) void client.invalidateQueries({ queryKey: keys.request(id) });
+        // What was typed stays until it was sent for all of them.
+        if (answer.applied && answer.results.every(fine)) drafts.drop("batch", word);
         setResults(answer);
       })
       .catch((problem: unknown) => setError(refusal(problem)))
@@ -86,6 +94,8 @@ export default function BatchDialog({
   };
 
   if (results) {
+    // What only changed can be looked at again, with everything that was typed.
+    const again = results.results.some((result) => STALE.includes(result.code ?? ""));
     return (
       <Dialog
         open
@@ -93,27 +103,36 @@ export default function BatchDialog({
         title={s.batch.results}
         onClose={onDone}
         footer={
-          <Button look="primary" autoFocus onClick={onDone}>
-            {strings.common.close}
-          </Button>
+          <>
+            {again ? (
+              <Button look="primary" autoFocus onClick={() => setResults(null)}>
+                {s.batch.again}
+              </Button>
+            ) : null}
+            <Button look={again ? "plain" : "primary"} autoFocus={!again} onClick={onDone}>
+              {strings.common.close}
+            </Button>
+          </>
         }
       >
         {results.applied ? null : <Banner tone="bad">{s.batch.none}</Banner>}
         <ul className={css.similar}>
           {results.results.map((result) => {
             const record = open.find((one) => one.id === result.id);
-            const fine = result.status < 300;
+            const applied = fine(result);
             return (
               <li key={result.id}>
-                <Badge tone={fine ? "good" : "bad"}>
-                  {fine ? s.batch.applied : (result.code ?? result.status)}
+                <Badge tone={applied ? "good" : "bad"}>
+                  {applied ? s.batch.applied : (result.code ?? result.status)}
                 </Badge>
-                <span className="verbatim">{record ? effectOf(record) : result.id}</span>
-                {fine ? null : (
+                <span className="verbatim">{record ? sentenceOf(record) : result.id}</span>
+                {applied ? null : (
                   <span className={css.muted}>
                     {result.problem?.record && result.problem.record.state !== "pending"
                       ? happened(result.problem.record)
-                      : result.problem?.detail}
+                      : result.code === "stale_display"
+                        ? s.staleDisplay
+                        : result.problem?.detail}
                   </span>
                 )}
               </li>
@@ -166,7 +185,6 @@ export default function BatchDialog({
           <div ref={region} className={css.must}>
             <FoldsProvider folds={folds}>
               {open.map((record) => {
-                const warnings = warningsOf(record);
                 const via = viaOf(record);
                 return (
                   <section key={record.id} data-id={record.id} className={css.batchItem}>
@@ -178,9 +196,8 @@ export default function BatchDialog({
                       </span>
                       <code className="verbatim">{record.tool ?? strings.kind[record.kind]}</code>
                     </div>
-                    <h3 className="verbatim">{effectOf(record)}</h3>
-                    {warnings.length > 0 ? <WarningList warnings={warnings} /> : null}
-                    <Runs record={record} compact />
+                    <h3 className="verbatim">{sentenceOf(record)}</h3>
+                    <Card record={record} />
                   </section>
                 );
               })}

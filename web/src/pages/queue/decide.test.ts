@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Needs } from "@/api/extra";
+import { record } from "@/api/fixtures";
+import { placeOf } from "./card/place";
+import { decisionOn, viewKey } from "./decision";
 import { frictionOf } from "./friction";
-import { bodyOf, leftOver, placeOf } from "./previews";
 import { formFields, numberFrom } from "./schema-form";
 import { seatsOf, simple } from "./seats";
 import { cover } from "./seen";
@@ -62,19 +64,41 @@ test("leaving drops what was not sent", () => {
 
 const needs: Needs = { any: [{ all: [{ people: 1, team: null }] }], four_eyes: false, step_up: null };
 
+const view = {
+  sentence: "Delete a1",
+  digest: "d",
+  sections: [],
+  rest: [{ pointer: "/arguments/path", text: '"/srv/a1"' }],
+  flagged: [],
+  hidden: 0,
+};
+
 test("friction rises with the risk", () => {
   const of = (risk: "low" | "medium" | "high" | "critical", step_up: string | null = null) =>
-    frictionOf({ risk, needs: { ...needs, step_up }, tool: "rm", kind: "action" }, "approve");
+    frictionOf(record({ risk, needs: { ...needs, step_up }, tool: "rm", view }), "approve");
+  const word = { kind: "value", word: "a1" };
   expect(of("low")).toEqual({ confirm: false, type: null, code: false, undo: true });
   expect(of("medium")).toEqual({ confirm: true, type: null, code: false, undo: true });
-  expect(of("high")).toEqual({ confirm: true, type: "rm", code: false, undo: false });
-  expect(of("critical")).toEqual({ confirm: true, type: "rm", code: false, undo: false });
+  expect(of("high")).toEqual({ confirm: true, type: word, code: false, undo: false });
+  expect(of("critical")).toEqual({ confirm: true, type: word, code: false, undo: false });
   expect(of("low", "code")).toEqual({ confirm: true, type: null, code: true, undo: false });
 });
 
-test("a no never needs typing, and a plan is named by its kind", () => {
-  expect(frictionOf({ risk: "critical", needs, tool: "rm", kind: "action" }, "deny").type).toBe(null);
-  expect(frictionOf({ risk: "high", needs, tool: null, kind: "plan" }, "approve").type).toBe("plan");
+test("a no needs no typing, and no proof of what was seen", () => {
+  const critical = record({ risk: "critical", needs, tool: "rm", view });
+  expect(frictionOf(critical, "deny").type).toBe(null);
+  expect(decisionOn(critical, "deny")).toEqual({ decision: "deny", digest: "d", version: 1 });
+});
+
+test("a yes carries the digest of the card, or of the display of a server without cards", () => {
+  const display = { digest: "shown", fields: [] };
+  expect(decisionOn(record({ view, display }), "approve")).toMatchObject({ view: "d" });
+  expect(decisionOn(record({ view, display }), "approve").display).toBe(undefined);
+  expect(decisionOn(record({ display }), "approve").display).toBe("shown");
+});
+
+test("another card is another view of the same request", () => {
+  expect(viewKey(record({ view }))).not.toBe(viewKey(record({ view: { ...view, digest: "e" } })));
 });
 
 test("what was jumped over does not count as seen", () => {
@@ -82,24 +106,6 @@ test("what was jumped over does not count as seen", () => {
   expect(cover(500, 400, 900)).toBe(900);
   expect(cover(500, 2000, 2500)).toBe(500);
   expect(cover(500, 0, 300)).toBe(500);
-});
-
-test("what the server does not claim as shown is listed, whatever its text", () => {
-  const fields = [
-    { pointer: "/tool", text: "pay" },
-    { pointer: "/arguments/to", text: '"12"' },
-    { pointer: "/arguments/reference", text: '"12"' },
-    { pointer: "/arguments/months", text: "12" },
-    { pointer: "/arguments/empty", text: "{}" },
-    { pointer: "/context/cwd", text: '"/srv"' },
-  ];
-  const body = bodyOf(fields);
-  const left = (shown: string[] | undefined, at = "") =>
-    leftOver(body, shown, [{ code: "x", pointer: at, text: "" }]).map((field) => field.pointer);
-  expect(left(["/arguments/to", "/arguments/reference"])).toEqual(["/arguments/months", "/arguments/empty"]);
-  // A server that does not say shows nothing.
-  expect(left(undefined)).toHaveLength(4);
-  expect(left([], "/arguments/months")[0]).toBe("/arguments/months");
 });
 
 test("a key that reads like a place in a list is told from one", () => {

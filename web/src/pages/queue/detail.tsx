@@ -1,6 +1,7 @@
 /** One request, in a fixed order: what happens, why it waits, what the agent claims, what came before. */
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type Ref, Suspense, useEffect, useImperativeHandle, useRef, useState } from "react";
+import { cardOf } from "@/api/card";
 import { ApiError } from "@/api/client";
 import type { Decide, RequestRecord } from "@/api/extra";
 import { useLive } from "@/api/live";
@@ -8,19 +9,23 @@ import { requestQuery, revoke } from "@/api/requests";
 import { useMe } from "@/api/session";
 import { drafts } from "@/lib/drafts";
 import { strings } from "@/strings";
-import { Banner, Button, EmptyState, ErrorState, Loading, useToast } from "@/ui";
-import { decisionOn, refusal, useSubmit, viewKey } from "./actions";
-import { RespondDialog } from "./answer";
+import { Banner, Button, EmptyState, ErrorState, Icon, Loading, useToast } from "@/ui";
+import { refusal, useSubmit } from "./actions";
+import { RespondForm } from "./answer";
+import bar from "./bar.module.css";
+import type { BarHandle } from "./bar-form";
+import { Card } from "./card";
+import { decisionOn, viewKey } from "./decision";
 import css from "./detail.module.css";
-import { ApproveDialog, DenyDialog, ReassignDialog, ResolveDialog } from "./dialogs";
+import { ReassignDialog, ResolveDialog } from "./dialogs";
 import { seenOf, useDraft } from "./drafts";
+import { ApproveForm, DenyForm } from "./forms";
 import { frictionOf } from "./friction";
 import { Lineage } from "./lineage";
 import { PlanSteps } from "./plan";
 import { refusedApproval, refusedYes, useViewer } from "./refused";
-import { Runs } from "./runs";
 import { Section, shownText } from "./section";
-import { DecisionPart, Effect, Past, ProposalPart, Raw, Top, WarningPart, Why, Words } from "./sections";
+import { DecisionPart, Effect, Past, ProposalPart, Raw, ReplacedPart, Top, Why, Words } from "./sections";
 import { FoldsProvider, useSeen, useSettled } from "./seen";
 import { decisionsOf, draftOf, type StepDraft, unchanged } from "./steps";
 import { type PauseActions, Together } from "./together";
@@ -41,6 +46,8 @@ export interface DetailActions {
   /** All items of the pause that it belongs to. */
   approveAll(): void;
   denyAll(): void;
+  /** Closes the form in the bar; false if none is open. */
+  close(): boolean;
 }
 
 export function Detail({
@@ -74,10 +81,15 @@ export function Detail({
   );
 }
 
-type OpenDialog = {
+type OpenForm = {
   type: "approve" | "deny" | "edit" | "respond" | "reassign" | "resolve";
   record: RequestRecord;
+  /** Whether the options of an approval are unfolded. */
+  options?: boolean;
 };
+
+/** The forms that stand in the bar, beside what they are about. */
+const IN_BAR = ["approve", "deny", "respond"];
 
 /** Dialogs whose text is kept, in the order in which they are offered again. */
 const DIALOGS = ["deny", "edit", "respond", "approve"] as const;
@@ -107,7 +119,8 @@ function RequestDetail({
   const view = viewKey(record);
   const { seen, folds, next } = useSeen(scroller, must, view);
   const { settled, isSettled } = useSettled(`${record.id} ${record.version}`);
-  const [open, setOpen] = useState<OpenDialog | null>(null);
+  const [open, setOpen] = useState<OpenForm | null>(null);
+  const form = useRef<BarHandle>(null);
   const pause = useRef<PauseActions>(null);
   const steps = record.steps ?? [];
   const [draft, setDraft] = useDraft<StepDraft[]>(record, "plan", () => draftOf(steps));
@@ -144,8 +157,9 @@ function RequestDetail({
   const viewer = useViewer([record])(record);
   const refused = pending ? refusedYes(record, viewer) : null;
   const refusedAsIs = pending ? refusedApproval(record, viewer) : null;
-  // Without the server's drawing, the page cannot show what an approval would run.
-  const hidden = record.display ? null : s.notShown;
+  // What the card does not show cannot be approved.
+  const card = cardOf(record);
+  const hidden = card === null ? s.notShown : card.hidden > 0 ? s.card.hidden(card.hidden) : null;
   const unseen = seen.folded ? s.expandHint : seen.all ? null : s.seenHint(seen.percent);
   const noYes =
     blocked ?? refusedAsIs ?? hidden ?? unseen ?? (plan && running === 0 ? strings.queue.plan.none : null);
@@ -168,7 +182,10 @@ function RequestDetail({
   const close = () => {
     if (open) drafts.drop(record.id, open.type);
     setOpen(null);
+    // The keys work on, and a screen reader goes on with the request.
+    scroller.current?.focus({ preventScroll: true });
   };
+  const inBar = open !== null && IN_BAR.includes(open.type);
   const begun =
     open || !pending ? undefined : DIALOGS.find((part) => keptDrafts(me.name, record).includes(part));
   const guard = (): boolean => {
@@ -192,7 +209,7 @@ function RequestDetail({
       return;
     }
     const friction = frictionOf(record, "approve");
-    if (friction.confirm || options) return setOpen({ type: "approve", record });
+    if (friction.confirm || options) return show({ type: "approve", record, options });
     const edited = extra?.steps?.some((step) => step.decision === "edit");
     submit(record, decisionOn(record, edited ? "edit" : "approve", extra), {
       undo: true,
@@ -201,10 +218,15 @@ function RequestDetail({
       .then(done)
       .catch((error: unknown) => toast({ text: refusal(error), tone: "bad" }));
   };
-  const start = (type: OpenDialog["type"], allowed = true) => {
+  const start = (type: OpenForm["type"], allowed = true) => {
     if (!guard() || !allowed) return;
     if ((type === "edit" || type === "respond") && explain(refused)) return;
-    setOpen({ type, record });
+    show({ type, record });
+  };
+  /** Opens a form. The same form that is open already gets the focus, so nothing that was typed is lost. */
+  const show = (next: OpenForm) => {
+    if (open?.type === next.type) form.current?.focus();
+    else setOpen(next);
   };
   const handle: DetailActions = {
     approve: () =>
@@ -215,6 +237,10 @@ function RequestDetail({
     reassign: () => start("reassign"),
     approveAll: () => pause.current?.approveAll(),
     denyAll: () => pause.current?.denyAll(),
+    close: () => {
+      if (inBar) close();
+      return inBar;
+    },
   };
   useImperativeHandle(actions, () => handle);
 
@@ -223,7 +249,14 @@ function RequestDetail({
     toast({ text: s.undone, milliseconds: 2000 });
   };
   const inert = !settled || blocked !== null;
-  const common = { current: record, submit, onDone: done, onClose: close };
+  const common = {
+    current: record,
+    submit,
+    onDone: done,
+    onClose: close,
+    onRenew: () => open && setOpen({ ...open, record }),
+  };
+  const inForm = { ...common, unseen: noYes, handle: form };
   const noEdit = inert || refused !== null;
   const hint = pending && (canApprove || refused !== null || !reviewer) ? noYes : null;
 
@@ -237,23 +270,30 @@ function RequestDetail({
               <Top record={record} onBack={onBack} />
               <Effect record={record} />
               {record.proposal ? <ProposalPart record={record} /> : null}
-              <WarningPart record={record} />
-              {plan ? (
-                <Section title={s.preview.plan}>
-                  <PlanSteps
-                    record={record}
-                    draft={draft}
-                    setDraft={setDraft}
-                    canDecide={pending && reviewer && canApprove && refusedAsIs === null}
-                  />
-                  {changedPlan ? (
-                    <Banner tone="accent" role="status">
-                      {strings.queue.plan.counts(running, steps.length)}
-                    </Banner>
-                  ) : null}
-                </Section>
-              ) : null}
-              {plan ? <Runs record={record} plan={false} elsewhere /> : <Runs record={record} elsewhere />}
+              <Card
+                record={record}
+                steps={
+                  plan
+                    ? (parts) => (
+                        <Section title={s.plan.steps}>
+                          <PlanSteps
+                            record={record}
+                            draft={draft}
+                            setDraft={setDraft}
+                            canDecide={pending && reviewer && canApprove && refusedAsIs === null}
+                            parts={parts}
+                          />
+                          {changedPlan ? (
+                            <Banner tone="accent" role="status">
+                              {strings.queue.plan.counts(running, steps.length)}
+                            </Banner>
+                          ) : null}
+                        </Section>
+                      )
+                    : undefined
+                }
+              />
+              <ReplacedPart record={record} />
             </FoldsProvider>
           </div>
           <DecisionPart record={record} />
@@ -265,8 +305,25 @@ function RequestDetail({
           <Raw record={record} />
         </div>
       </div>
-      {pending ? (
+      {pending || inBar ? (
         <div className={css.bar} role="group" aria-label={s.decided}>
+          {inBar ? (
+            <>
+              {open.type === "approve" ? (
+                <ApproveForm
+                  {...inForm}
+                  record={open.record}
+                  extra={extra}
+                  label={labels.approve}
+                  options={open.options === true}
+                />
+              ) : null}
+              {open.type === "deny" ? (
+                <DenyForm {...inForm} record={open.record} label={labels.deny} />
+              ) : null}
+              {open.type === "respond" ? <RespondForm {...inForm} record={open.record} /> : null}
+            </>
+          ) : null}
           {begun && !waiting ? (
             <p className={css.hint} role="status">
               <span>{s.begun(strings.word[begun])}</span>{" "}
@@ -277,8 +334,9 @@ function RequestDetail({
           ) : null}
           <Waits record={record} />
           {hint !== null ? (
-            <p className={css.hint} role="status">
-              {hint}
+            <p className={bar.refused} role="status">
+              {hint === unseen ? null : <Icon name="lock" size={15} />}
+              <span>{hint}</span>
             </p>
           ) : null}
           {record.display?.code ? (
@@ -286,7 +344,7 @@ function RequestDetail({
               <span>{s.codeLabel}</span> <b>{record.display.code}</b>
             </span>
           ) : null}
-          {waiting ? (
+          {inBar ? null : waiting ? (
             <Button look="primary" hotkey="u" onClick={undo}>
               {s.undo}
             </Button>
@@ -339,16 +397,11 @@ function RequestDetail({
           onResolve={() => setOpen({ type: "resolve", record })}
         />
       )}
-      {open?.type === "approve" ? (
-        <ApproveDialog {...common} record={open.record} extra={extra} label={labels.approve} />
-      ) : null}
-      {open?.type === "deny" ? <DenyDialog {...common} record={open.record} label={labels.deny} /> : null}
       {open?.type === "edit" ? (
         <Suspense fallback={null}>
-          <EditDialog {...common} record={open.record} />
+          <EditDialog {...common} unseen={null} record={open.record} />
         </Suspense>
       ) : null}
-      {open?.type === "respond" ? <RespondDialog {...common} record={open.record} /> : null}
       {open?.type === "reassign" ? (
         <ReassignDialog
           record={open.record}

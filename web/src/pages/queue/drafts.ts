@@ -1,5 +1,5 @@
 /** Drafts of decisions, by request and by what was seen. */
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { RequestRecord, Row } from "@/api/extra";
 import { useMe } from "@/api/session";
 import { drafts } from "@/lib/drafts";
@@ -15,6 +15,13 @@ export function seenOf(record: RequestRecord): string {
 function useKept<T>(name: string, seen: string, initial: () => T): [T, (value: T) => void] {
   const { name: person } = useMe();
   const [value, setValue] = useState(() => (drafts.read(person, name, seen) as T | undefined) ?? initial());
+  // What was typed stays when its author goes on with what is shown now.
+  const about = useRef(seen);
+  useEffect(() => {
+    if (about.current === seen) return;
+    if (drafts.read(person, name, about.current) !== undefined) drafts.write(person, name, seen, value);
+    about.current = seen;
+  }, [person, name, seen, value]);
   return [
     value,
     (next) => {

@@ -1,19 +1,23 @@
 /** Editing the arguments: a form or raw JSON, and the policy's answer before anything is sent. */
-import { useEffect, useId, useMemo, useState } from "react";
+import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { cardOf, sentenceOf } from "@/api/card";
 import type { Decide, DisplayField, DryRun, Json, JsonObject, RequestRecord } from "@/api/extra";
-import { effectOf } from "@/api/queue";
 import { dryRun } from "@/api/requests";
 import { cx } from "@/lib/cx";
 import { parseObject, parseStrict, sameJson } from "@/lib/strict-json";
 import { strings } from "@/strings";
 import { Banner, Checkbox, Field, Input, Select, Spinner, Tabs, TextArea } from "@/ui";
 import { FormDialog } from "@/ui/form-dialog";
-import { decisionOn, refusal } from "./actions";
+import { refusal } from "./actions";
+import { Card } from "./card";
+import { decisionOn } from "./decision";
 import css from "./detail.module.css";
-import { type DialogProps, useDecision, useProof, WhatRuns } from "./dialogs";
 import { useDraft } from "./drafts";
-import { type Friction, frictionOf } from "./friction";
+import { type FormProps, useDecision } from "./forms";
+import { frictionOf } from "./friction";
+import { useProof } from "./proof";
 import { type FormField, formFields, numberFrom } from "./schema-form";
+import { FoldsProvider, useSeen } from "./seen";
 
 const s = strings.queue;
 
@@ -24,7 +28,7 @@ interface EditDraft {
   raw: string;
 }
 
-export function EditDialog(props: DialogProps) {
+export function EditDialog(props: FormProps) {
   const { record, submit, onClose } = props;
   const before = useMemo<JsonObject>(() => record.proposal?.arguments ?? record.arguments ?? {}, [record]);
   const [{ tab, values, raw }, keep] = useDraft<EditDraft>(record, "edit", () => ({
@@ -64,12 +68,19 @@ export function EditDialog(props: DialogProps) {
   }, [text, stale]);
   const answer = dry && dry.for === text ? dry : null;
 
-  const friction: Friction = frictionOf(
-    { ...record, risk: answer?.answer?.record.risk ?? record.risk },
-    "edit",
-  );
+  // The word to type is one of what would run.
+  const judged = answer?.answer?.record;
+  const friction = {
+    ...frictionOf(judged ? { ...judged, needs: record.needs } : record, "edit"),
+    code: record.needs.step_up !== null,
+  };
   const proof = useProof(record, friction);
-  const ready = changed && answer?.answer?.record.display != null && proof.enough && free;
+  const shown = judged ? cardOf(judged) : null;
+  const scroller = useRef<HTMLDivElement>(null);
+  const region = useRef<HTMLDivElement>(null);
+  const { seen, folds } = useSeen(scroller, region, `${text} ${shown?.digest ?? ""}`);
+  const readable = shown !== null && shown.hidden === 0;
+  const ready = changed && readable && seen.all && proof.enough && free;
   const send = () => {
     if (!ready || next === null) return;
     run(() =>
@@ -100,6 +111,13 @@ export function EditDialog(props: DialogProps) {
       submit={s.editButton}
       look="good"
       ready={ready}
+      hint={
+        judged && readable && !seen.all ? (
+          <p className={css.hint} role="status">
+            {seen.folded ? s.expandHint : s.seenHint(seen.percent)}
+          </p>
+        ) : null
+      }
       onSubmit={send}
       onClose={onClose}
     >
@@ -173,11 +191,25 @@ export function EditDialog(props: DialogProps) {
           ) : answer.answer ? (
             <>
               <DryAnswer dry={answer.answer} />
-              <p className={cx(css.confirmEffect, "verbatim")}>{effectOf(answer.answer.record)}</p>
-              <WhatRuns record={answer.answer.record} />
+              <p className={cx(css.confirmEffect, "verbatim")}>{sentenceOf(answer.answer.record)}</p>
             </>
           ) : null}
-          {answer?.answer ? proof.fields : null}
+          {judged ? (
+            <div
+              className={css.dialogList}
+              ref={scroller}
+              tabIndex={0}
+              role="region"
+              aria-label={s.section.effect}
+            >
+              <div ref={region}>
+                <FoldsProvider folds={folds}>
+                  <Card record={judged} />
+                </FoldsProvider>
+              </div>
+            </div>
+          ) : null}
+          {judged ? proof.fields : null}
         </>
       )}
       {trouble}

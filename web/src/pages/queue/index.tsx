@@ -168,7 +168,7 @@ export default function QueuePage() {
     go(next);
   };
   /** A decision on a row that is out of view first shows it; the second press decides. */
-  const decide = (what: keyof DetailActions) => {
+  const decide = (what: Exclude<keyof DetailActions, "close">) => {
     if (cursor === null || shown === null) return;
     // On a phone the request covers the list, so the decision is about the shown request.
     if (!phone && current && list.current?.reveal(cursor) && armed.current !== cursor) {
@@ -209,6 +209,7 @@ export default function QueuePage() {
     u: undo,
     "/": () => input.current?.focus(),
     escape: () => {
+      if (detail.current?.close()) return;
       if (checked.size > 0) setChecked(new Set());
       else if (search.r && phone) change({ r: undefined });
     },

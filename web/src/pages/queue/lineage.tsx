@@ -6,8 +6,7 @@ import { originOf } from "@/api/origin";
 import { cx } from "@/lib/cx";
 import { strings } from "@/strings";
 import css from "./detail.module.css";
-import { bare, lineageOf, type Lineage as OverA2a, proxied, shownElsewhere } from "./pause";
-import { Fields } from "./previews";
+import { bare, lineageOf, type Lineage as OverA2a, proxied } from "./pause";
 import { Section } from "./section";
 
 const s = strings.queue;
@@ -16,8 +15,7 @@ export function Lineage({ record }: { record: RequestRecord }) {
   const fields = (record.display?.fields ?? []).filter((field) => field.pointer.startsWith("/context/"));
   const a2a = lineageOf(record);
   const lineage = fields.filter((field) => /^\/context\/lineage\/\d+$/.test(field.pointer));
-  const others = fields.filter((field) => !lineage.includes(field) && !shownElsewhere(record, field.pointer));
-  if (!a2a && lineage.length === 0 && others.length === 0) return null;
+  if (!a2a && lineage.length === 0) return null;
   const names = lineage.map((field) => bare(field.text));
   const known = a2a && proxied(record) ? [record.agent, a2a.via] : [record.agent];
   // What the doors of A2A read out of a pause are agents below the one that pauses; elsewhere an agent names those above it.
@@ -39,7 +37,6 @@ export function Lineage({ record }: { record: RequestRecord }) {
         </ol>
       ) : null}
       {a2a ? <Block record={record} lineage={a2a} /> : null}
-      {others.length > 0 ? <Fields fields={others} strip="/context" /> : null}
     </Section>
   );
 }

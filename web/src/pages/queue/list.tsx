@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useRef } from "react";
+import { lineOf } from "@/api/card";
 import type { Row } from "@/api/extra";
 import { cx } from "@/lib/cx";
 import { decidedBy } from "@/lib/decided";
@@ -183,7 +184,7 @@ function cut(text: string): string {
 /** How high a row is: a sentence that does not fit one line has two. */
 function heightOf(item: Item | undefined): number {
   if (item?.type === "group") return HEAD;
-  return item && item.row.effect.length > LINE ? TALL : ROW;
+  return item && lineOf(item.row).sentence.length > LINE ? TALL : ROW;
 }
 
 /** Who decided, for a row that is no longer pending. */
@@ -217,6 +218,7 @@ const RowLine = memo(function RowLine({
   onCheck(id: string): void;
 }) {
   const open = row.state === "pending";
+  const line = lineOf(row);
   const via = viaOf(row);
   const other = via === null ? s.lineage : s.involved;
   return (
@@ -254,8 +256,8 @@ const RowLine = memo(function RowLine({
         <span>{checked ? <Icon name="check" size={12} /> : null}</span>
       </span>
       <span className={css.rowMain}>
-        <span className={cx(css.rowEffect, "verbatim")} title={row.effect}>
-          {cut(row.effect)}
+        <span className={cx(css.rowEffect, "verbatim")} title={line.sentence}>
+          {cut(line.sentence)}
         </span>
         <span className={css.rowMeta}>
           <RiskMark risk={row.risk} word={false} />
@@ -277,6 +279,12 @@ const RowLine = memo(function RowLine({
             </span>
           ) : null}
           {alike > 1 && open ? <Badge title={s.sameTitle(alike)}>{s.same(alike)}</Badge> : null}
+          {line.hidden > 0 && open ? (
+            <span className={css.more} title={s.moreTitle(line.hidden)}>
+              <span aria-hidden>+{line.hidden}</span>
+              <span className="visually-hidden">{s.moreTitle(line.hidden)}</span>
+            </span>
+          ) : null}
           {row.warnings > 0 && open ? <Badge tone="warn">{s.warnings(row.warnings)}</Badge> : null}
           {row.needs_step_up && open ? <Icon name="key" size={13} /> : null}
         </span>

@@ -1,4 +1,5 @@
 /** The order of the queue: what is urgent first, groups, filters. Pure. */
+import { lineOf } from "@/api/card";
 import type { Risk, Row } from "@/api/extra";
 import { cardsOf } from "./cards";
 
@@ -48,7 +49,7 @@ export function matches(row: Row, filters: Filters): boolean {
   if (filters.session && row.session !== filters.session) return false;
   if (!filters.q) return true;
   const text =
-    `${row.id} ${row.agent} ${row.source ?? ""} ${row.tool ?? ""} ${row.session} ${row.effect} ${row.group ?? ""}`.toLowerCase();
+    `${row.id} ${row.agent} ${row.source ?? ""} ${row.tool ?? ""} ${row.session} ${lineOf(row).sentence} ${row.group ?? ""}`.toLowerCase();
   return filters.q
     .toLowerCase()
     .split(/\s+/)
@@ -141,7 +142,8 @@ function tellApart(groups: readonly GroupItem[]): void {
   const times = new Map<string, number>();
   for (const { label } of groups) times.set(label, (times.get(label) ?? 0) + 1);
   for (const group of groups) {
-    if ((times.get(group.label) ?? 0) > 1) group.label = `${group.label} · ${group.rows[0]?.effect ?? ""}`;
+    const [row] = group.rows;
+    if (row && (times.get(group.label) ?? 0) > 1) group.label = `${group.label} · ${lineOf(row).sentence}`;
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DisplayField } from "@/api/extra";
 import { door, record, row } from "@/api/fixtures";
-import { lineageOf, lostOf, pauseOf, viaOf, warningsOf } from "./pause";
+import { flagsOf } from "./flags";
+import { lineageOf, lostOf, noted, pauseOf, viaOf } from "./pause";
 
 const PROXIED = "a2a/demo/ops";
 
@@ -53,16 +54,29 @@ describe("where a request comes from over A2A", () => {
 });
 
 describe("warnings", () => {
-  const noted = { "warnings/0": '"a number of 2^53 or more"', "warnings/0/x": '"no"' };
+  const written = { "warnings/0": '"a number of 2^53 or more"', "warnings/0/x": '"no"' };
 
   it("of the proxy stand beside those of the server", () => {
-    const shown = drawn(PROXIED, noted);
-    if (shown.display) shown.display.warnings = [{ code: "long", pointer: "/arguments/a", text: "long" }];
-    expect(warningsOf(shown).map((warning) => warning.text)).toEqual(["long", "a number of 2^53 or more"]);
+    const flagged = [{ pointer: "/arguments/a", why: "long" }];
+    const view = { sentence: "", digest: "d", sections: [], rest: [], flagged, hidden: 0 };
+    expect(flagsOf(drawn(PROXIED, written), view)).toEqual([
+      { pointer: "/arguments/a", why: "long" },
+      { pointer: "/context/warnings/0", why: "a number of 2^53 or more" },
+    ]);
+  });
+
+  it("do not repeat why policy held the request as a whole, and keep what it says of a value", () => {
+    const flagged = [
+      { pointer: "", why: "cannot be taken back" },
+      { pointer: "/arguments/a", why: "cannot be taken back" },
+    ];
+    const verdict = { effect: "hold" as const, rule: "r", policy: "p", reasons: ["cannot be taken back"] };
+    const view = { sentence: "", digest: "d", sections: [], rest: [], flagged, hidden: 0 };
+    expect(flagsOf(record({ verdict }), view)).toEqual([flagged[1]]);
   });
 
   it("that an agent wrote itself are not Placet's", () => {
-    for (const source of [null, "a2a", "hook"]) expect(warningsOf(drawn(source, noted))).toEqual([]);
+    for (const source of [null, "a2a", "hook"]) expect(noted(drawn(source, written))).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Where a request comes from over A2A, and what else was asked in the same pause. Pure. */
-import type { RequestRecord, Row, Warning } from "@/api/extra";
+import type { CardFlag } from "@/api/card";
+import type { RequestRecord, Row } from "@/api/extra";
 import { originOf, type WayIn } from "@/api/origin";
 
 /** What the approval desk is called where other agents have a name. */
@@ -67,19 +68,11 @@ export function lineageOf(record: RequestRecord): Lineage | null {
 /** Where the proxy writes its warnings. */
 const NOTED = /^\/context\/warnings\/\d+$/;
 
-/** Whether a field of the context is shown elsewhere: in the block on A2A, or with the warnings. */
-export function shownElsewhere(record: RequestRecord, pointer: string): boolean {
-  if (viaOf(record) === null) return false;
-  return pointer.startsWith("/context/a2a/") || (proxied(record) && NOTED.test(pointer));
-}
-
-/** The warnings of the server about the values, and of the proxy about the call. */
-export function warningsOf(record: RequestRecord): Warning[] {
-  const seen = record.display?.warnings ?? [];
-  // Any agent can write `warnings` into its context; only those of the proxy come from Placet.
-  if (!proxied(record)) return seen;
-  const noted = (record.display?.fields ?? []).filter((field) => NOTED.test(field.pointer));
-  return [...seen, ...noted.map(({ text }) => ({ code: "noted", pointer: "", text: bare(text) }))];
+/** What the proxy notes about the call. Any agent can write `warnings` into its context; only those of the proxy count. */
+export function noted(record: RequestRecord): CardFlag[] {
+  if (!proxied(record)) return [];
+  const notes = (record.display?.fields ?? []).filter((field) => NOTED.test(field.pointer));
+  return notes.map(({ pointer, text }) => ({ pointer, why: bare(text) }));
 }
 
 /** Why the decision could not be delivered to the agent behind the proxy; null if a tool reported the failure. */

@@ -1,14 +1,18 @@
 /** A plan, step by step. */
 import { type HTMLAttributes, type PointerEvent, useRef, useState } from "react";
-import type { DisplayField, JsonObject, RequestRecord, Step } from "@/api/extra";
+import type { JsonObject, RequestRecord, Step } from "@/api/extra";
 import { cx } from "@/lib/cx";
 import { drafts } from "@/lib/drafts";
 import { parseObject } from "@/lib/strict-json";
 import { strings } from "@/strings";
 import { Badge, Button, Field, Icon, TextArea } from "@/ui";
+import type { StepParts } from "./card";
+import { SectionPart } from "./card/body";
+import { Fields } from "./card/fields";
+import { PlacesProvider } from "./card/leaf";
+import { StepHead } from "./card/step";
 import css from "./detail.module.css";
 import { useDraft } from "./drafts";
-import { Fields, Long } from "./previews";
 import { landing, place, type StepDraft, shift, toHere, update } from "./steps";
 
 const s = strings.queue.plan;
@@ -18,16 +22,16 @@ export function PlanSteps({
   draft,
   setDraft,
   canDecide,
+  parts,
 }: {
   record: RequestRecord;
   draft: StepDraft[];
   setDraft(draft: StepDraft[]): void;
   canDecide: boolean;
+  /** What the card has of each step. */
+  parts(number: number): StepParts;
 }) {
   const steps = record.steps ?? [];
-  const fields = record.display?.fields ?? [];
-  const preview = record.display?.preview;
-  const effects = new Map(preview?.type === "plan" ? preview.steps.map((step) => [step.id, step]) : []);
   const modify = record.can_modify === true && canDecide;
   const editing = modify && record.allowed.includes("edit");
   const { list, dragged, mark, grip } = useDrag(draft, setDraft);
@@ -38,12 +42,6 @@ export function PlanSteps({
           const index = steps.findIndex((step) => step.id === one.id);
           const step = steps[index];
           if (!step) return null;
-          const at = (name: string) =>
-            fields.find((field) => field.pointer === `/steps/${index}/${name}`)?.text;
-          const prefix = `/steps/${index}/arguments`;
-          const own = fields.filter(
-            (field) => field.pointer === prefix || field.pointer.startsWith(`${prefix}/`),
-          );
           return (
             <StepItem
               key={one.id}
@@ -54,12 +52,8 @@ export function PlanSteps({
               draft={one}
               grip={modify && draft.length > 1 ? grip(one.id) : undefined}
               className={cx(one.id === dragged && css.dragged, mark(one.id, at_))}
-              effect={effects.get(one.id)?.effect ?? at("action") ?? one.id}
-              action={at("action")}
-              name={at("id") ?? ""}
-              description={at("description")}
-              fields={own}
-              prefix={prefix}
+              parts={parts(index + 1)}
+              prefix={`/steps/${index}`}
               canDecide={canDecide}
               modify={modify}
               editing={editing}
@@ -128,12 +122,7 @@ function StepItem(props: {
   /** What makes the handle drag; none where the order is fixed. */
   grip?: Grip;
   className?: string;
-  effect: string;
-  action: string | undefined;
-  /** The agent's own name for the step. */
-  name: string;
-  description: string | undefined;
-  fields: DisplayField[];
+  parts: StepParts;
   prefix: string;
   canDecide: boolean;
   modify: boolean;
@@ -145,6 +134,10 @@ function StepItem(props: {
   const { draft, step, number } = props;
   const [open, setOpen] = useState(false);
   const name = s.step(number);
+  const head = props.parts.sections.find((section) => section.type === "step");
+  const sections = props.parts.sections.filter((section) => section !== head);
+  const { rest } = props.parts;
+  const badges = draft.arguments ? <Badge tone="accent">{s.edited}</Badge> : null;
   return (
     <li data-step={step.id} className={cx(css.step, !draft.run && css.stepOut, props.className)}>
       <span className={css.stepSide} aria-hidden>
@@ -156,27 +149,25 @@ function StepItem(props: {
         ) : null}
       </span>
       <div className={css.stepBody}>
-        <div className={css.stepHead}>
-          <span className="visually-hidden">{name}: </span>
-          <span className={cx(css.stepEffect, "verbatim")}>{props.effect}</span>
-          {step.optional ? <Badge>{s.optional}</Badge> : null}
-          {draft.arguments ? <Badge tone="accent">{s.edited}</Badge> : null}
-        </div>
-        <p className={css.stepNames}>
-          {props.action && props.action !== props.effect ? (
-            <code className="verbatim">{props.action}</code>
-          ) : null}
-          <span>
-            {s.id} <code className="verbatim">{props.name}</code>
-          </span>
-        </p>
-        {props.description ? (
-          <Long text={props.description} className={cx(css.plainBlock, css.letter)} />
-        ) : null}
+        {head ? (
+          <PlacesProvider section={head}>
+            <StepHead section={head} number={number} badges={badges} />
+          </PlacesProvider>
+        ) : (
+          <div className={css.stepHead}>
+            <span className="visually-hidden">{name}: </span>
+            {badges}
+          </div>
+        )}
+        {sections.map((section, index) => (
+          <SectionPart key={index} section={section} />
+        ))}
+        {rest.length > 0 ? <Fields fields={rest} strip={props.prefix} /> : null}
         {draft.arguments ? (
-          <pre className="verbatim">{JSON.stringify(draft.arguments, null, 2)}</pre>
-        ) : props.fields.length > 0 ? (
-          <Fields fields={props.fields} strip={props.prefix} />
+          <>
+            <p className={css.subhead}>{s.instead}</p>
+            <pre className="verbatim">{JSON.stringify(draft.arguments, null, 2)}</pre>
+          </>
         ) : null}
         {props.canDecide ? (
           <div className={css.stepTools}>

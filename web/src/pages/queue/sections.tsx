@@ -3,8 +3,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { Needs, RequestHistory, RequestRecord, Seat, Warning } from "@/api/extra";
-import { approversOf, effectOf } from "@/api/queue";
+import { sentenceOf } from "@/api/card";
+import type { Needs, RequestHistory, RequestRecord, Seat } from "@/api/extra";
+import { approversOf } from "@/api/queue";
 import { historyQuery } from "@/api/requests";
 import { useMe } from "@/api/session";
 import { cx } from "@/lib/cx";
@@ -13,9 +14,11 @@ import { ago, exact } from "@/lib/time";
 import { strings } from "@/strings";
 import { Badge, Banner, Button, Icon, RiskMark } from "@/ui";
 import { StateBadge } from "../shared/bits";
+import { Fields } from "./card/fields";
+import { Long } from "./card/long";
+import { bodyOf } from "./card/place";
 import css from "./detail.module.css";
-import { lostOf, proxied, viaOf, warningsOf } from "./pause";
-import { Fields, Long } from "./previews";
+import { lostOf, proxied, viaOf } from "./pause";
 import { seatsOf, simple } from "./seats";
 import { Section, shownText } from "./section";
 import { TimeLeft } from "./time-left";
@@ -49,14 +52,9 @@ export function Top({ record, onBack }: { record: RequestRecord; onBack?: () => 
 }
 
 export function Effect({ record }: { record: RequestRecord }) {
-  // The agent's name for its plan, and how long it says that it takes.
-  const named = [
-    [s.plan.title, shownText(record, "/title")],
-    [s.plan.estimate, shownText(record, "/estimated_duration")],
-  ].filter((one): one is [string, string] => one[1] !== null);
   return (
     <header>
-      <h2 className={cx(css.effect, "verbatim")}>{effectOf(record)}</h2>
+      <h2 className={cx(css.effect, "verbatim")}>{sentenceOf(record)}</h2>
       <p className={css.meta}>
         <span>
           {s.agent} <b className="verbatim">{record.agent}</b>
@@ -80,64 +78,45 @@ export function Effect({ record }: { record: RequestRecord }) {
         {record.state === "pending" ? (
           <span title={exact(record.created_at)}>{s.created(ago(record.created_at))}</span>
         ) : null}
-        {named.map(([name, text]) => (
-          <span key={name}>
-            {name} <b className="verbatim">{text}</b>
-          </span>
-        ))}
       </p>
     </header>
   );
 }
 
+/** Who proposes something else. The card below is of the replacement. */
 export function ProposalPart({ record }: { record: RequestRecord }) {
-  const all = record.display?.fields ?? [];
-  const fields = all.filter((field) => field.pointer.startsWith("/proposal/"));
-  const asked = new Map(all.map((field) => [field.pointer, field.text]));
   return (
     <Section title={s.section.proposal}>
       <Banner tone="accent">
         <span>{s.proposalBy(record.proposal?.by ?? "")}</span>
       </Banner>
+    </Section>
+  );
+}
+
+/** What was asked for, where a replacement would run or ran instead. Values that differ are marked. */
+export function ReplacedPart({ record }: { record: RequestRecord }) {
+  const all = record.display?.fields ?? [];
+  const base = ["/decision", "/proposal"].find((at) =>
+    all.some((field) => field.pointer.startsWith(`${at}/`)),
+  );
+  const now = new Map(all.map((field) => [field.pointer, field.text]));
+  const asked = bodyOf(all);
+  if (!base || asked.length === 0) return null;
+  return (
+    <Section title={s.nowProposed}>
       <Fields
-        fields={fields}
-        strip="/proposal"
-        mark={(field) => asked.get(field.pointer.slice("/proposal".length)) !== field.text}
+        fields={asked}
+        strip={record.kind === "action" ? "/arguments" : ""}
+        mark={(field) => now.get(`${base}${field.pointer}`) !== field.text}
       />
     </Section>
-  );
-}
-
-export function WarningPart({ record }: { record: RequestRecord }) {
-  const warnings = warningsOf(record);
-  if (warnings.length === 0) return null;
-  return (
-    <Section title={s.section.warnings}>
-      <WarningList warnings={warnings} />
-    </Section>
-  );
-}
-
-export function WarningList({ warnings }: { warnings: readonly Warning[] }) {
-  return (
-    <ul className={css.warningList}>
-      {warnings.map((warning, index) => (
-        <li key={index} className={css.warningItem}>
-          <Icon name="warning" />
-          <span className="verbatim">
-            {warning.text}
-            {warning.pointer ? ` (${warning.pointer})` : ""}
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 }
 
 export function DecisionPart({ record }: { record: RequestRecord }) {
   const { decision, outcome } = record;
   if (!decision && record.state === "pending") return null;
-  const fields = (record.display?.fields ?? []).filter((field) => field.pointer.startsWith("/decision/"));
   const lost = lostOf(record);
   return (
     <Section title={s.section.decision}>
@@ -151,7 +130,6 @@ export function DecisionPart({ record }: { record: RequestRecord }) {
       {record.state === "cancelled" && proxied(record) ? (
         <p className={css.muted}>{s.a2a.withdrawn}</p>
       ) : null}
-      {fields.length > 0 ? <Fields fields={fields} strip="/decision" /> : null}
       {lost !== null ? (
         <Banner tone="bad">
           <strong>{s.lost}</strong>

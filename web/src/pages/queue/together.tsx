@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, type Ref, Suspense, useImperativeHandle, useMemo, useState } from "react";
+import { lineOf } from "@/api/card";
 import type { RequestRecord, Row } from "@/api/extra";
 import { keys } from "@/api/keys";
 import { useLive } from "@/api/live";
@@ -77,10 +78,10 @@ export function Together({
             <span className={css.itemNumber}>{index + 1}</span>
             <RiskMark risk={row.risk} word={false} />
             {row.id === record.id ? (
-              <span className={cx(css.itemText, "verbatim")}>{row.effect}</span>
+              <span className={cx(css.itemText, "verbatim")}>{lineOf(row).sentence}</span>
             ) : (
               <Link to="/queue" search={{ r: row.id }} className={cx(css.itemText, "verbatim")}>
-                {row.effect}
+                {lineOf(row).sentence}
               </Link>
             )}
             {row.id === record.id ? <span className={css.itemHere}>{s.here}</span> : null}
