@@ -1,7 +1,8 @@
 /** Every English text of the dashboard, in one place. */
 import { attention } from "./strings/attention";
 import { common } from "./strings/common";
+import { connect } from "./strings/connect";
 import { pages } from "./strings/pages";
 import { queue } from "./strings/queue";
 
-export const strings = { ...common, attention, queue, ...pages } as const;
+export const strings = { ...common, attention, connect, queue, ...pages } as const;

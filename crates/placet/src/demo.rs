@@ -66,7 +66,7 @@ async fn tell(
     fast: bool,
     json: bool,
 ) -> anyhow::Result<()> {
-    let mut stage = Stage::new(url, bootstrap, folder.to_owned(), fast, json)?;
+    let mut stage = Stage::new(url, bootstrap, folder.to_owned(), fast, json).await?;
     stage.admin.put_person("you", &[Role::Reviewer, Role::Admin, Role::Auditor], &[]).await?;
     match story {
         DemoStory::Day => day::play(&mut stage).await?,
@@ -124,7 +124,8 @@ async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Res
     }
     let story = agent::Story { client: robot, json };
     if !auto {
-        story.for_ever().await?;
+        let reminder = format!("  {} {}", paint(STRONG, "Sign in, once:"), paint(NAME, &link.url));
+        story.for_ever(&reminder).await?;
         return Ok(());
     }
     let decided = story.once().await?;

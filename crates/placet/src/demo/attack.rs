@@ -65,7 +65,9 @@ impl Attacks<'_> {
         self.attack("The same job is sent again with another amount").await?;
         self.refused(&["idempotency_key_reused"], ask(&robot, "job-1", 9_999).await).await?;
 
-        self.stage_stale(&ann, &asked).await?;
+        self.stale(&ann, &robot).await?;
+        let edited = ann.decide(asked.id, &edit(&asked, 90)).await?;
+        ensure!(edited.state == State::Approved, "one person is enough here: {edited:?}");
         self.permits(&robot, &other, asked.id).await?;
 
         self.attack("A no is asked again until somebody says yes").await?;
@@ -78,18 +80,20 @@ impl Attacks<'_> {
         self.cookie(&key).await
     }
 
-    /// A yes to what was shown before an edit.
-    async fn stage_stale(&mut self, ann: &Client, asked: &Record) -> anyhow::Result<()> {
+    /// A yes to what was shown before an edit. Two people must agree on 20,000.
+    async fn stale(&mut self, ann: &Client, robot: &Client) -> anyhow::Result<()> {
         self.attack("A yes to a page that is out of date").await?;
         let ben = self.stage.person("ben").await?;
-        let mut arguments = asked.arguments.clone().unwrap_or_default();
-        arguments.insert("amount".to_owned(), json!(90));
-        let edited =
-            ann.decide(asked.id, &Decide::edit(asked, arguments).with_reason("90 is enough")).await?;
-        ensure!(edited.state == State::Approved, "one person is enough here: {edited:?}");
-        let late = ben.decide(asked.id, &Decide::approve(asked)).await;
-        self.refused(&["stale_digest", "stale_version", "already_decided", "not_pending", "stale"], late)
-            .await
+        let asked = ask(robot, "job-3", 20_000).await?;
+        let edited = ann.decide(asked.id, &edit(&asked, 15_000)).await?;
+        ensure!(edited.state == State::Pending, "two people are needed here: {edited:?}");
+        self.refused(
+            &["stale_digest", "stale_version"],
+            ben.decide(asked.id, &Decide::approve(&asked)).await,
+        )
+        .await?;
+        self.still(robot, asked.id, State::Pending).await?;
+        ben.decide(asked.id, &Decide::deny(&edited, "not this month")).await.map(drop).map_err(Into::into)
     }
 
     /// The permit: for one run, of what was approved, by its holder.
@@ -206,6 +210,13 @@ async fn ask(robot: &Client, job: &str, amount: u32) -> Result<Record, Error> {
     ]));
     let options = CreateOptions { idempotency_key: Some(job.to_owned()), ..CreateOptions::default() };
     robot.create(&create, options).await
+}
+
+/// Another amount.
+fn edit(asked: &Record, amount: u32) -> Decide {
+    let mut arguments = asked.arguments.clone().unwrap_or_default();
+    arguments.insert("amount".to_owned(), json!(amount));
+    Decide::edit(asked, arguments).with_reason("that is enough")
 }
 
 /// The answer to a plain call, as a program without our clients makes it.

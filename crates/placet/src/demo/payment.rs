@@ -112,7 +112,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
         ("starts", 3),
         ("payments", paid),
         ("yes", 2),
-        ("requests", requests(&stage.admin).await?),
+        ("requests", requests(&stage.auditor).await?),
     ]);
     stage.say(Tone::Plain, "\nThree starts of the agent, two people, one request, one payment.").await?;
     stage
@@ -123,8 +123,8 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
         .await
 }
 
-async fn requests(admin: &Client) -> anyhow::Result<u64> {
-    let page = admin.list(&placet_client::ListQuery::default()).await?;
+async fn requests(auditor: &Client) -> anyhow::Result<u64> {
+    let page = auditor.list(&placet_client::ListQuery::default()).await?;
     Ok(u64::try_from(page.items.len())?)
 }
 

@@ -17,6 +17,8 @@ const LOOK: Duration = Duration::from_millis(25);
 pub(super) struct Stage {
     pub(super) url: String,
     pub(super) admin: Client,
+    /// Reads everything, and changes nothing.
+    pub(super) auditor: Client,
     /// A folder of the story, removed with it.
     pub(super) folder: PathBuf,
     fast: bool,
@@ -35,7 +37,7 @@ pub(super) enum Tone {
 }
 
 impl Stage {
-    pub(super) fn new(
+    pub(super) async fn new(
         url: &str,
         bootstrap: &str,
         folder: PathBuf,
@@ -43,7 +45,9 @@ impl Stage {
         json: bool,
     ) -> anyhow::Result<Self> {
         let admin = Client::new(url, bootstrap)?;
-        Ok(Self { url: url.to_owned(), admin, folder, fast, json, reading: Duration::ZERO })
+        let auditor = admin.create_key(Role::Auditor, "auditor", None).await?;
+        let auditor = Client::new(url, &auditor.key)?;
+        Ok(Self { url: url.to_owned(), admin, auditor, folder, fast, json, reading: Duration::ZERO })
     }
 
     /// Says a line, and leaves the time to read it.
@@ -109,7 +113,7 @@ impl Stage {
         look: &[&str],
     ) -> anyhow::Result<()> {
         let states = self.states().await?;
-        let head = self.admin.ledger(0).await?;
+        let head = self.auditor.ledger(0).await?;
         let link = self.admin.person_link("you").await?;
         if self.json {
             let ended = json!({
@@ -137,7 +141,7 @@ impl Stage {
         let mut states: BTreeMap<String, u64> = BTreeMap::new();
         let mut query = ListQuery { limit: Some(100), ..ListQuery::default() };
         loop {
-            let page = self.admin.list(&query).await?;
+            let page = self.auditor.list(&query).await?;
             for record in &page.items {
                 *states.entry(record.state.to_string()).or_default() += 1;
             }

@@ -3,6 +3,7 @@
 mod cli;
 mod cli_live;
 mod community;
+mod connect;
 mod contract;
 mod events;
 mod failed_sync;
@@ -17,4 +18,6 @@ mod recover;
 mod restoring;
 mod shipped;
 mod sign_in;
+mod stories;
 mod telemetry;
+mod up;
