@@ -124,6 +124,9 @@ async fn start(args: &UpArgs, data: &Path) -> anyhow::Result<ExitCode> {
 async fn greet(args: &UpArgs, data: &Path, greeting: Greeting) -> anyhow::Result<()> {
     let pages = greeting.pages.as_str();
     if args.service {
+        if greeting.lost().is_none() {
+            greeting.first_person().await?;
+        }
         return Ok(output::line(&format!("listening on {pages}"))?);
     }
     let shown = data.display();

@@ -1,16 +1,16 @@
 /** Texts of the page that connects an agent. */
 export const connect = {
   title: "Connect an agent",
-  about: "Nothing is waiting. An agent that asks for a yes appears here at once.",
+  about: "Make a key, and run the lines where the agent works. Its first call shows here.",
   choose: "What do you want to connect?",
   name: "Name of the agent",
   nameHint: "The name in the queue and in the ledger.",
-  makeKey: "Make a key and copy the rest",
+  makeKey: "Make a key, and copy the lines",
   keyMade: (name: string) =>
     `The key of ${name} is in the lines below. It can ask, and never decide. It is shown until you leave this page.`,
   notAdmin: "Only an admin of this server can make a key. Ask one to run this, and to give you the key:",
   steps: "Steps",
-  needsKey: "Make a key first: the lines are filled in then.",
+
   waiting: "Waiting for the first call",
   came: (agent: string, tool: string, state: string) => `${agent} asked for ${tool}: ${state}`,
   docs: (page: string) => `More: docs/${page}`,
@@ -22,5 +22,4 @@ export const connect = {
   testPassed: "Your policy lets the test request pass without a person.",
   testFailed: "The test request could not be made.",
   testAdmin: "A test request needs the key of an agent, which only an admin can make.",
-  open: "Connect an agent",
 } as const;

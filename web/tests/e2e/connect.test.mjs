@@ -49,7 +49,7 @@ test("the empty queue makes a key, fills in the lines, and turns live with the f
   assert.match(await region.locator("pre").textContent(), /PLACET_TOKEN=plk_agent_…/);
   assert.equal(await region.getByRole("button", { name: "Copy" }).count(), 0, "there is no key to copy yet");
   await region.getByLabel("Name of the agent").fill("first-bot");
-  await region.getByRole("button", { name: "Make a key" }).click();
+  await region.getByRole("button", { name: "Make a key, and copy the lines" }).click();
   await region.getByText("Waiting for the first call").waitFor();
   const lines = await region.locator("pre").textContent();
   assert.match(lines, new RegExp(`PLACET_URL=${server.url}\n`));

@@ -36,6 +36,12 @@ impl Greeting {
         })
     }
 
+    /// Makes the first person, so that the owner of the data can have a link for them later. Nobody gets this one.
+    pub(crate) async fn first_person(&self) -> anyhow::Result<()> {
+        self.gate.first_link().await?;
+        Ok(())
+    }
+
     /// A one-time link for a person. At the first start the person is made.
     pub(crate) async fn link(&self, person: &str) -> anyhow::Result<String> {
         let first = self.gate.first_link().await?.filter(|link| link.name == person);

@@ -148,7 +148,7 @@ fn in_a_home(file: &Path) -> bool {
 
 /// Makes the user, unless there is one.
 fn user() -> anyhow::Result<()> {
-    if run("id", &["-u", USER]) {
+    if number("-u").is_ok() {
         return Ok(());
     }
     let made = run(

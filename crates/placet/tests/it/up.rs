@@ -25,7 +25,7 @@ struct Home {
 }
 
 /// A program of the system that notes its arguments, and ends with this code.
-const NOTES: &str = "#!/bin/sh\nprintf '%s\\n' \"$0 $*\" | sed 's,.*/,,' >> \"$NOTES\"\n";
+const NOTES: &str = "#!/bin/sh\necho \"${0##*/} $*\" >> \"$NOTES\"\n";
 
 impl Home {
     fn new() -> Self {
@@ -300,7 +300,7 @@ fn a_policy_that_was_put_later_stays_at_the_next_start() {
     let policy = home.path("mine.toml");
     fs::write(&policy, "version = 1\nname = \"mine\"\n").expect("written");
     let put = home
-        .command(&["policy", "put", policy.to_str().expect("text"), "--yes"])
+        .command(&["policy", "put", policy.to_str().expect("text")])
         .env("PLACET_URL", &url)
         .env("PLACET_TOKEN", &key)
         .output()

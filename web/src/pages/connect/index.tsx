@@ -36,13 +36,22 @@ function useMadeKey(id: string): AgentKey | undefined {
   );
 }
 
-export function Connect({ children }: { children?: React.ReactNode }) {
-  const [chosen, setChosen] = useState<Snippet | undefined>(SNIPPETS[0]);
+export function Connect() {
   return (
     <section className={css.connect} aria-labelledby="connect-title">
       <h2 id="connect-title">{text.title}</h2>
-      {children ?? <p className={css.about}>{text.about}</p>}
+      <p className={css.about}>{text.about}</p>
       <TestRequest />
+      <Ways />
+    </section>
+  );
+}
+
+/** The ways to connect, and the steps of the chosen one. With a key that was made elsewhere, they are filled in at once. */
+export function Ways({ known }: { known?: AgentKey }) {
+  const [chosen, setChosen] = useState<Snippet | undefined>(SNIPPETS[0]);
+  return (
+    <>
       <fieldset className={css.choices}>
         <legend>{text.choose}</legend>
         {SNIPPETS.map((snippet) => (
@@ -57,19 +66,19 @@ export function Connect({ children }: { children?: React.ReactNode }) {
           </Button>
         ))}
       </fieldset>
-      {chosen ? <Steps key={chosen.id} snippet={chosen} /> : null}
-    </section>
+      {chosen ? <Steps key={chosen.id} snippet={chosen} known={known} /> : null}
+    </>
   );
 }
 
 /** The steps of one way, with the key once it is made. */
-function Steps({ snippet }: { snippet: Snippet }) {
+function Steps({ snippet, known }: { snippet: Snippet; known: AgentKey | undefined }) {
   const admin = useHasRole("admin");
-  const key = useMadeKey(snippet.id);
-  const url = window.location.origin;
+  const own = useMadeKey(snippet.id);
+  const key = known ?? own;
   return (
     <>
-      {key ? (
+      {known ? null : key ? (
         <Banner tone="good">{text.keyMade(visible(key.name))}</Banner>
       ) : admin ? (
         <MakeKey snippet={snippet} />
@@ -80,7 +89,7 @@ function Steps({ snippet }: { snippet: Snippet }) {
       )}
       <ol className={css.steps} aria-label={text.steps}>
         {snippet.steps.map((step) => (
-          <StepLine key={step.text} step={step} url={url} secret={key?.key ?? null} />
+          <StepLine key={step.text} step={step} url={window.location.origin} secret={key?.key ?? null} />
         ))}
       </ol>
       {key ? <FirstCall agent={key.name} /> : null}

@@ -67,7 +67,9 @@ function compiled(sources: string[]): string[][] {
   host.fileExists = (name) => files.has(name) || ts.sys.fileExists(name);
   host.getSourceFile = (name, ...rest) => {
     const source = files.get(name);
-    return source === undefined ? read(name, ...rest) : ts.createSourceFile(name, source, ts.ScriptTarget.ES2022);
+    return source === undefined
+      ? read(name, ...rest)
+      : ts.createSourceFile(name, source, ts.ScriptTarget.ES2022);
   };
   const program = ts.createProgram([...files.keys()], options, host);
   return [...files.keys()].map((name) => {
