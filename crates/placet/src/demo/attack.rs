@@ -22,7 +22,7 @@ const ANSWER: u64 = 64 * 1024;
 /// Plays it.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let mut attacks = Attacks { stage, failed: 0 };
-    attacks.play().await?;
+    Box::pin(attacks.play()).await?;
     let failed = attacks.failed;
     let counts = BTreeMap::from([("attacks", failed), ("worked", 0)]);
     stage.say(Tone::Plain, &format!("\n{failed} attacks, and none worked.")).await?;

@@ -83,7 +83,8 @@ fn explain(args: &UpArgs, me: u32) -> anyhow::Result<ExitCode> {
         command.push_str(" --not-at-login");
     }
     if let Some(listen) = args.listen {
-        command.push_str(&format!(" --listen {listen}"));
+        command.push_str(" --listen ");
+        command.push_str(&listen.to_string());
     }
     output::line(&format!(
         "Placet started by you runs as you ({}). An agent of yours could read its data and approve its own calls.\n\

@@ -153,14 +153,15 @@ pub(super) fn quoted(argument: &str) -> String {
 /// The property list of launchd. It was not run on a Mac.
 fn plist(arguments: &[String]) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let words: String =
-        arguments.iter().map(|word| format!("    <string>{}</string>\n", escape(word))).collect();
+    let words: Vec<String> =
+        arguments.iter().map(|word| format!("    <string>{}</string>", escape(word))).collect();
+    let words = words.join("\n");
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
          <!-- {MARK} at login; the option not-at-login removes it. -->\n\
          <plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>{LABEL}</string>\n  \
-         <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  <key>RunAtLoad</key>\n  <true/>\n  \
+         <key>ProgramArguments</key>\n  <array>\n{words}\n  </array>\n  <key>RunAtLoad</key>\n  <true/>\n  \
          <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n  \
          <key>Umask</key>\n  <integer>63</integer>\n</dict>\n</plist>\n"
     )

@@ -1,8 +1,12 @@
 /** A request that runs nothing, with which a person learns to decide. It needs no power that an admin does not have. */
 import { call } from "@/api/client";
+import { onLiveEvents } from "@/api/live";
 
 /** The name of the agent, the session and the tool: nobody takes it for a real call. */
 export const TESTER = "placet-test";
+
+/** How long to rely on the stream alone, in milliseconds. */
+const LOOK_AGAIN = 10_000;
 
 interface Made {
   id: string;
@@ -68,7 +72,8 @@ async function revokeOld(): Promise<void> {
 async function follow(key: string, asked: Asked): Promise<string> {
   let record = asked;
   while (record.state === "pending") {
-    record = await asAgent<Asked>(key, "GET", `/v1/requests/${asked.id}?wait=25s`);
+    await news(asked.id);
+    record = await asAgent<Asked>(key, "GET", `/v1/requests/${asked.id}`);
   }
   if (record.state !== "approved" || !record.claimable) return record.state;
   const { permit } = await asAgent<{ permit: string }>(key, "POST", `/v1/requests/${asked.id}/claim`, {
@@ -80,6 +85,21 @@ async function follow(key: string, asked: Asked): Promise<string> {
     note: "a test of the dashboard: nothing was run",
   });
   return ended.state;
+}
+
+/** Waits for news of the request on the stream that the page has, or for a while if the stream missed it. */
+function news(id: string): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      stop();
+      resolve();
+    };
+    const timer = setTimeout(done, LOOK_AGAIN);
+    const stop = onLiveEvents((events) => {
+      if (events.some((event) => event.row.id === id && event.row.state !== "pending")) done();
+    });
+  });
 }
 
 /** A call as the agent: with its key, and without the session of this page. */
