@@ -61,7 +61,7 @@ enum Command {
     ///     cargo xtask postgres -- cargo nextest run -p placet-store
     #[command(verbatim_doc_comment)]
     Postgres(PostgresArgs),
-    /// Build the dashboard and the release binary and run `placet demo`: the service with a scripted agent
+    /// Build the dashboard and the program and run `placet demo`: the service with a scripted agent, or a story
     Demo(ForwardedArgs),
     /// Build the dashboard into web/dist; the next `cargo build` embeds it
     Web,
@@ -130,6 +130,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
             cluster::command(&workspace, durability, &command)
         }
         Command::Demo(ForwardedArgs { args }) => {
+            note("1 of 2: the dashboard");
             web::build(&workspace)?;
             evidence::demo(&workspace, &args)
         }

@@ -15,6 +15,7 @@ mod policy;
 mod principals;
 mod reviewer;
 mod run;
+mod up;
 
 pub(crate) use agent::{CancelArgs, RequestArgs};
 pub(crate) use agents::{AgentCommand, AgentConfineArgs, AgentCoverageArgs, AgentRootsArgs};
@@ -31,6 +32,7 @@ pub(crate) use reviewer::{
     RememberScope, RememberWithin, ResolveArgs, RevokeArgs, ShowArgs, StateFilter,
 };
 pub(crate) use run::RunArgs;
+pub(crate) use up::UpArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(anstyle::AnsiColor::Green.on_default().bold())
@@ -53,7 +55,7 @@ Exit codes:
   5  cancelled, revoked or lapsed
   6  still pending when the wait ended
 
-Try it: `placet demo` starts a server and an agent that makes one request of each kind.";
+Begin with `placet up`. Look around with `placet demo`: a server, and an agent that makes one request of each kind.";
 
 /// Holds what an AI agent is about to do until the right person has said yes.
 #[derive(Debug, Parser)]
@@ -95,7 +97,9 @@ pub(crate) enum Colour {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the server
+    /// Start Placet for yourself, and open the dashboard signed in
+    Up(Box<UpArgs>),
+    /// Run the server, as an operator
     Serve(ServeArgs),
     /// Try it out: a server, and an agent that makes one request of each kind
     Demo(DemoArgs),
@@ -230,18 +234,41 @@ pub(crate) enum LogFormat {
 /// Try everything.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Nothing is kept: the data is in a temporary folder that is removed with the demo.
+Without --keep the data is in a temporary folder that is removed with the demo.
 
 Examples:
   placet demo            then follow its instructions in a second terminal
-  placet demo --auto     decides everything by itself, then ends")]
+  placet demo --auto     decides everything by itself, then ends
+  placet demo day        a day of a coding agent: what asks, and what does not
+  placet demo payment    a payment: edited, approved by two, its agent killed and started again, paid once
+  placet demo attack     a row of attacks that fail")]
 pub(crate) struct DemoArgs {
+    /// A story to watch, in less than three minutes: day, payment or attack
+    #[arg(value_name = "STORY", hide_possible_values = true, conflicts_with = "auto")]
+    pub(crate) story: Option<DemoStory>,
+    /// Tell the story without time to read, then end
+    #[arg(long, requires = "story")]
+    pub(crate) fast: bool,
+    /// Keep the data in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
     /// Port to listen on [default: 4000, or a free one if 4000 is taken]
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Decide everything without a person, then end
     #[arg(long)]
     pub(crate) auto: bool,
+}
+
+/// The stories of the demo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoStory {
+    /// A day of a coding agent.
+    Day,
+    /// A payment.
+    Payment,
+    /// Attacks.
+    Attack,
 }
 
 /// A duration such as `30s`, `5m` or `2h`.

@@ -1,6 +1,6 @@
-//! `placet demo`: a server in a temporary folder, and a scripted agent that makes one request of each kind.
+//! `placet demo`: a server in a temporary folder, with a scripted agent that makes one request of each kind, or a story.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use anyhow::Context as _;
 use data_encoding::BASE32_DNSSEC;
@@ -11,39 +11,81 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
-    cli::DemoArgs,
+    cli::{DemoArgs, DemoStory},
     output::{self, NAME, STRONG, json_line, paint},
     serve::{self, NamedPolicy, RunningServer, StartOptions},
 };
 
 mod agent;
+mod attack;
 mod auto;
+mod day;
+mod payment;
 mod script;
+mod stage;
+
+use self::stage::Stage;
 
 const PORT: u16 = 4000;
 /// The demo's policy.
 const POLICY: &str = include_str!("demo/policy.toml");
 
-/// Runs until Ctrl-C, or with `--auto` until everything is decided.
+/// Runs until Ctrl-C, or with `--auto` and `--fast` until everything is decided.
 pub(crate) async fn run(args: DemoArgs, json: bool) -> anyhow::Result<ExitCode> {
     let folder = tempfile::Builder::new().prefix("placet-demo-").tempdir().context("no temporary folder")?;
+    let data = args.keep.clone().unwrap_or_else(|| folder.path().join("data"));
     let bootstrap = secret()?;
-    let running = start(&args, folder.path(), &bootstrap).await?;
+    let running = start(&args, &data, &bootstrap).await?;
+    let played = async {
+        match args.story {
+            Some(story) => tell(story, &running.url, &bootstrap, folder.path(), args.fast, json).await,
+            None => play(&running.url, &bootstrap, args.auto, json).await,
+        }
+    };
     // In every case the server is stopped before its folder is removed.
     let result = tokio::select! {
-        result = play(&running.url, &bootstrap, args.auto, json) => result,
+        result = played => result,
         _ = tokio::signal::ctrl_c() => Ok(()),
     };
     running.stop().await;
-    if !json && !args.auto {
-        output::line("\nStopped. The demo's data is gone with it.")?;
+    if !json && !args.auto && !args.fast {
+        output::line(&match &args.keep {
+            Some(kept) => format!("\nStopped. The demo's data is in {}.", kept.display()),
+            None => "\nStopped. The demo's data is gone with it.".to_owned(),
+        })?;
     }
     result.map(|()| ExitCode::SUCCESS)
 }
 
+/// A story, and then the server until Ctrl-C, so that its traces can be looked at.
+async fn tell(
+    story: DemoStory,
+    url: &str,
+    bootstrap: &str,
+    folder: &Path,
+    fast: bool,
+    json: bool,
+) -> anyhow::Result<()> {
+    let mut stage = Stage::new(url, bootstrap, folder.to_owned(), fast, json).await?;
+    stage.admin.put_person("you", &[Role::Reviewer, Role::Admin, Role::Auditor], &[]).await?;
+    match story {
+        DemoStory::Day => day::play(&mut stage).await?,
+        DemoStory::Payment => payment::play(&mut stage).await?,
+        DemoStory::Attack => attack::play(&mut stage).await?,
+    }
+    if !fast {
+        std::future::pending::<()>().await;
+    }
+    Ok(())
+}
+
 /// Starts the server: on the given port, on 4000, or on a free port if 4000 is taken.
-async fn start(args: &DemoArgs, data: &std::path::Path, bootstrap: &str) -> anyhow::Result<RunningServer> {
-    let policy = NamedPolicy::built_in("demo", POLICY)?;
+async fn start(args: &DemoArgs, data: &Path, bootstrap: &str) -> anyhow::Result<RunningServer> {
+    let policy = match args.story {
+        Some(DemoStory::Day) => NamedPolicy::read("preset:coding-agent")?,
+        Some(DemoStory::Payment) => NamedPolicy::built_in("payment", payment::POLICY)?,
+        Some(DemoStory::Attack) | None => NamedPolicy::built_in("demo", POLICY)?,
+    };
     let at = |port: u16| StartOptions {
         data: data.to_owned(),
         listen: ListenAddress::loopback(port),
@@ -82,7 +124,8 @@ async fn play(url: &str, bootstrap: &str, auto: bool, json: bool) -> anyhow::Res
     }
     let story = agent::Story { client: robot, json };
     if !auto {
-        story.for_ever().await?;
+        let reminder = format!("  {} {}", paint(STRONG, "Sign in, once:"), paint(NAME, &link.url));
+        story.for_ever(&reminder).await?;
         return Ok(());
     }
     let decided = story.once().await?;

@@ -19,6 +19,7 @@ mod secret;
 mod serve;
 mod socket;
 mod telemetry;
+mod up;
 mod verbs;
 mod watch;
 
@@ -76,6 +77,10 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(mut args) => {
             args.json = json;
             serve::run(args).await
+        }
+        Command::Up(mut args) => {
+            args.json = json;
+            up::run(*args).await
         }
         Command::Demo(args) => demo::run(args, json).await,
         Command::Key(KeyCommand::New(mut args)) => {
@@ -157,6 +162,7 @@ async fn remote(command: Command, global: &Global) -> anyhow::Result<ExitCode> {
         Command::Grant(GrantCommand::List) => verbs::grants::list(&context).await?,
         Command::Grant(GrantCommand::Revoke { id }) => verbs::grants::revoke(&context, &id).await?,
         Command::Serve(_)
+        | Command::Up(_)
         | Command::Demo(_)
         | Command::Policy(_)
         | Command::Key(KeyCommand::New(_))

@@ -31,18 +31,25 @@ use crate::{
         self, ConfineRequest, KeyRequest, LinkRequest, OwnerAnswer, OwnerRequest, PasswordRequest, Reply,
         RootsRequest,
     },
+    up,
     verbs::{
         agents::{say_confine, say_roots},
         people::say_link,
     },
 };
 
-/// Where the database is: as given, or where the server would look.
+/// Where the database is: as given, where `placet serve` would look, or else the folder of `placet up`.
 pub(crate) fn location(place: Place) -> anyhow::Result<Location> {
-    Ok(match (place.data, place.database) {
+    let (data, database) = (place.data, place.database);
+    Ok(match (data, database) {
         (Some(data), _) => Location::Folder(data),
         (None, Some(url)) => Location::Postgres(url),
-        (None, None) => serve::location(&Config::load(None, &[])?),
+        (None, None) => match serve::location(&Config::load(None, &[])?) {
+            Location::Folder(here) if !here.is_dir() => {
+                Location::Folder(up::usual().filter(|own| own.is_dir()).unwrap_or(here))
+            }
+            location => location,
+        },
     })
 }
 

@@ -1,7 +1,9 @@
 //! The server: configuration, wiring, start and stop.
 
 mod agents;
+mod greeting;
 mod policy;
+mod stop;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -14,16 +16,13 @@ use placet_server::{
     Closing, Desk, EventsDoor, Hosts, ListenAddress, ListenLimits, Pause, Resumes, Settings, State, TaskNews,
 };
 use placet_store::{Location, Options, Store};
-pub(crate) use policy::NamedPolicy;
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
-    task::JoinHandle,
-};
+use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::stop::{ExportTask, Signals, until_stopped};
+pub(crate) use self::{greeting::Greeting, policy::NamedPolicy};
 use crate::{
-    cli::ServeArgs,
+    cli::{LogFormat, ServeArgs},
     config::{self, Config},
     exit::usage,
     output,
@@ -93,55 +92,37 @@ pub(crate) async fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if let Some(state) = args.state {
         config.storage.state = state;
     }
-    let clock = Arc::new(SystemClock::new());
-    let exporter = telemetry::start(&config.log, &config.telemetry, args.log_format, clock, &SystemEntropy)?;
     let bootstrap = bootstrap_token()?;
-    let exporting = ExportTask::start(exporter);
+    let exporting = export(&config, args.log_format)?;
     let running = launch(&config, args.dev, bootstrap, policy).await?;
     // Signals are handled from here on: one may come right after the next line.
-    let mut signals = Signals::listen()?;
+    let signals = Signals::listen()?;
     output::line(&format!("listening on {}", running.url))?;
     say_hello(&running, &config, args.dev).await;
-    let stopped = tokio::select! {
-        signal = signals.next() => { tracing::info!(signal, "stopping: waits end, calls in flight finish"); None }
-        why = running.gate.store().until_stopped() => Some(why),
-    };
-    let stop = async {
+    until_stopped(running, signals, exporting).await
+}
+
+/// `placet up`: the server on data of one person, until it is stopped.
+pub(crate) async fn run_for(
+    config: &Config,
+    policy: Option<NamedPolicy>,
+    greet: impl AsyncFnOnce(Greeting) -> anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    let exporting = export(config, LogFormat::Text)?;
+    let running = launch(config, false, None, policy).await?;
+    let signals = Signals::listen()?;
+    if let Err(error) = greet(Greeting { pages: running.pages.clone(), gate: running.gate.clone() }).await {
         running.stop().await;
-        // Last, so that the calls that just ended are exported.
         exporting.stop().await;
-    };
-    // A second signal means now.
-    tokio::select! {
-        () = stop => {}
-        again = signals.next() => { tracing::warn!(signal = again, "stopped at once"); return Ok(ExitCode::from(130)); }
+        return Err(error);
     }
-    match stopped {
-        Some(why) => anyhow::bail!("the store stopped because stable storage failed: {why}"),
-        None => Ok(ExitCode::SUCCESS),
-    }
+    until_stopped(running, signals, exporting).await
 }
 
-/// The task that sends spans to the collector, if there is one.
-struct ExportTask {
-    tasks: TaskTracker,
-    cancel: CancellationToken,
-}
-
-impl ExportTask {
-    fn start(exporter: Option<telemetry::Exporter>) -> Self {
-        let (tasks, cancel) = (TaskTracker::new(), CancellationToken::new());
-        if let Some(exporter) = exporter {
-            tasks.spawn(exporter.run(cancel.clone()));
-        }
-        Self { tasks, cancel }
-    }
-
-    async fn stop(self) {
-        self.cancel.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
+fn export(config: &Config, format: LogFormat) -> anyhow::Result<ExportTask> {
+    let clock = Arc::new(SystemClock::new());
+    let exporter = telemetry::start(&config.log, &config.telemetry, format, clock, &SystemEntropy)?;
+    Ok(ExportTask::start(exporter))
 }
 
 /// The first admin credential for automation.
@@ -407,26 +388,6 @@ async fn say_hello(running: &RunningServer, config: &Config, dev: bool) {
              placet key new --role reviewer --name you {place}\n  \
              placet key new --role agent --name my-agent {place}"
         ));
-    }
-}
-
-/// The signals that stop the server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        Ok(Self { terminate, interrupt })
-    }
-
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
     }
 }
 

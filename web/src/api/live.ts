@@ -58,14 +58,17 @@ export function useLive(): LiveState {
   );
 }
 
-/** Calls `listener` with every batch of events. */
+/** Calls `listener` with every batch of events, until the returned function is called. */
+export function onLiveEvents(listener: (events: LiveEvent[]) => void): () => void {
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+  };
+}
+
+/** The same for a component. */
 export function useLiveEvents(listener: (events: LiveEvent[]) => void): void {
-  useEffect(() => {
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, [listener]);
+  useEffect(() => onLiveEvents(listener), [listener]);
 }
 
 let again: () => void = () => {};

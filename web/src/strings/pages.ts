@@ -305,6 +305,7 @@ export const pages = {
     keyName: "Agent or person",
     keyNameHint: "The name that this key signs in",
     keyRole: "Role",
+    keyMay: "May",
     keyOwner: "Owner",
     keyOwnerHint: "The person who answers for the agent. With four eyes, they cannot approve its requests.",
     make: "Make it",

@@ -39,8 +39,9 @@ impl Story {
         Ok(decided)
     }
 
-    /// Makes one request of each kind, then small ones for ever, while there is room in the inbox.
-    pub(super) async fn for_ever(&self) -> anyhow::Result<()> {
+    /// Makes one request of each kind, then small ones for ever, while there is room in the inbox. `reminder` is said
+    /// after the first round, and again after each later request, so that it stays on the screen.
+    pub(super) async fn for_ever(&self, reminder: &str) -> anyhow::Result<()> {
         let mut following = JoinSet::new();
         for ask in script::everything() {
             self.ask(ask, &mut following).await?;
@@ -50,6 +51,9 @@ impl Story {
             }
         }
         for turn in 1.. {
+            if !self.json && following.len() < WAITING {
+                output::line(reminder)?;
+            }
             tokio::time::sleep(PACE).await;
             while let Some(done) = following.try_join_next() {
                 done??;

@@ -32,6 +32,8 @@ pub(crate) struct NamedPolicy {
     origin: String,
     /// The file to watch.
     file: Option<PathBuf>,
+    /// Whether any policy that was put before stays in force.
+    first: bool,
 }
 
 impl NamedPolicy {
@@ -47,14 +49,19 @@ impl NamedPolicy {
             Some(path) => origin(path),
             None => name.to_owned(),
         };
-        Ok(Self { source, hash, origin, file })
+        Ok(Self { source, hash, origin, file, first: false })
+    }
+
+    /// The same for data without a policy. What people put later stays in force, and no file is watched.
+    pub(crate) fn first(name: &str) -> anyhow::Result<Self> {
+        Ok(Self { file: None, first: true, ..Self::read(name)? })
     }
 
     /// A policy that is part of the program.
     pub(crate) fn built_in(label: &str, text: &str) -> anyhow::Result<Self> {
         let source = Source { label: label.to_owned(), text: text.to_owned() };
         let hash = source.parse()?.hash().to_owned();
-        Ok(Self { source, hash, origin: label.to_owned(), file: None })
+        Ok(Self { source, hash, origin: label.to_owned(), file: None, first: false })
     }
 }
 
@@ -72,6 +79,9 @@ fn origin(path: &Path) -> String {
 pub(crate) async fn apply(gate: &Gate, loaded: &NamedPolicy) -> Result<(), GateError> {
     let system = Actor::system();
     let NamedPolicy { source: Source { label, text }, hash, origin, .. } = loaded;
+    if loaded.first && !gate.versions(&system).await?.is_empty() {
+        return Ok(());
+    }
     let before = gate.policy(&system).await?;
     if last_from(gate, origin).await?.as_deref() == Some(hash) {
         if before.hash != *hash {

@@ -13,7 +13,7 @@ import placet
 from adk.scripted import call, model, run, runner
 from placet.adapters import adk_deepagents
 from support import Effects
-from support.docs import blocks, paste
+from support.docs import blocks, paste, snippet
 
 REFUND = [call("refund", customer="carol")]
 
@@ -120,3 +120,9 @@ async def test_a_resumer_beside_the_application(server, refund):
 
     made = await paste(own, rows=rows, resume=None)
     assert not (await made["resumer"].once()).failed
+
+
+async def test_the_lines_that_the_dashboard_hands_out_put_the_plugin_into_an_app(server, refund):
+    agent = agents.LlmAgent(name="desk", model=model(REFUND), tools=[refund])
+    names = await paste(snippet("adk"), agent=agent)
+    assert [type(each).__name__ for each in names["app"].plugins] == ["PlacetPlugin"]

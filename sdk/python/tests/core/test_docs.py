@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import placet
+from placet import gating
+from support.docs import paste_blocking, snippet
 
 ROOT = Path(__file__).parents[4]
 
@@ -30,6 +32,15 @@ async def test_the_python_in_the_page_runs(placet_gateway, capsys):
             await asyncio.to_thread(exec, code, names)
     await asyncio.to_thread(names["test_my_agent"], placet_gateway)
     assert "paid ann" in capsys.readouterr().out
+
+
+async def test_the_python_that_the_dashboard_hands_out_waits_and_runs_once(server, reviewer, capsys):
+    gating.forget_defaults()
+    running = asyncio.create_task(asyncio.to_thread(paste_blocking, snippet("python")))
+    seen = await reviewer.aapprove("delete_files")
+    await running
+    assert seen.arguments == {"files": ["report.md"]}
+    assert capsys.readouterr().out == "deleting ['report.md']\n1\n"
 
 
 def test_the_python_of_every_page_is_run_by_some_test():

@@ -10,7 +10,7 @@ from models import Scripted, calls, results
 
 from placet.adapters.langgraph import InterruptBridge
 from support import Effects
-from support.docs import blocks, paste, paste_blocking
+from support.docs import blocks, paste, paste_blocking, snippet
 
 
 def test_the_lines_of_the_page_run(server, reviewer, capsys):
@@ -50,3 +50,20 @@ def test_the_lines_of_the_page_run(server, reviewer, capsys):
     assert isinstance(names["InterruptBridge"](), InterruptBridge)
     assert issubclass(names["Command"], Command)
     assert ran.count == 6
+
+
+def test_the_lines_that_the_dashboard_hands_out_hold_the_calls_of_an_agent(server, reviewer):
+    ran = Effects()
+
+    @tool
+    def refund(customer: str) -> str:
+        """Pays back."""
+        ran(customer)
+        return "paid"
+
+    turn = calls(("refund", {"customer": "carol"}))
+    names = paste_blocking(snippet("langchain"), model=Scripted(turns=[turn]), tools=[refund])
+    with reviewer.always():
+        names["agent"].invoke({"messages": [{"role": "user", "content": "carol wants her money back"}]})
+    assert ran.happened == ["carol"]
+    assert [one.tool for one in reviewer.seen] == ["refund"]

@@ -19,6 +19,7 @@ import {
   useToast,
 } from "@/ui";
 import { FormDialog } from "@/ui/form-dialog";
+import { Ways } from "../connect";
 import { Section, When } from "../shared/bits";
 import { Loaded } from "../shared/loaded";
 import { visible } from "../shared/visible";
@@ -68,6 +69,7 @@ function KeyDialog({ close }: { close(): void }) {
           <code>Authorization: Bearer …</code>
           <code>PLACET_TOKEN=…</code>
         </div>
+        {role === "agent" ? <Ways known={{ name: make.data.name, key: make.data.key }} /> : null}
       </ShownOnce>
     );
   }
@@ -145,6 +147,11 @@ export function Keys() {
             columns={[
               { key: "name", head: text.name, cell: (key) => <strong>{visible(key.name)}</strong> },
               { key: "role", head: text.keyRole, cell: (key) => <Badge>{strings.role[key.role]}</Badge> },
+              {
+                key: "may",
+                head: text.keyMay,
+                cell: (key) => <span className={css.quiet}>{text.roleText[key.role]}</span>,
+              },
               { key: "owner", head: text.keyOwner, cell: (key) => (key.owner ? visible(key.owner) : "–") },
               { key: "created", head: text.created, cell: (key) => <When time={key.created_at} /> },
               {

@@ -14,6 +14,7 @@ import { cx } from "@/lib/cx";
 import { useMedia } from "@/lib/media";
 import { strings } from "@/strings";
 import { Button, EmptyState, ErrorState, Loading, useToast } from "@/ui";
+import { Connect } from "../connect";
 import { Detail, type DetailActions } from "./detail";
 import { type ListHandle, QueueList } from "./list";
 import {
@@ -245,6 +246,7 @@ export default function QueuePage() {
     },
     [items, phone, change, search.r],
   );
+  const nothing = items.length === 0 && data?.complete === true && !anyFilter(filters);
   const waiting = useDelayedDecisions();
   const sending = useMemo(() => new Set(waiting.map((one) => one.id)), [waiting]);
 
@@ -277,7 +279,9 @@ export default function QueuePage() {
             </Button>
           ) : null}
         </div>
-        {items.length === 0 ? (
+        {nothing && phone ? (
+          <Connect />
+        ) : items.length === 0 ? (
           <EmptyState
             icon={anyFilter(filters) ? "filter" : "check"}
             title={anyFilter(filters) ? s.emptyFiltered : s.empty}
@@ -340,6 +344,8 @@ export default function QueuePage() {
             onDecided={decidedOne}
             onBack={phone ? () => change({ r: undefined }) : undefined}
           />
+        ) : nothing && !phone ? (
+          <Connect />
         ) : (
           <EmptyState title={s.pick}>{s.pickText}</EmptyState>
         )}
