@@ -7,16 +7,21 @@
 mod args;
 mod call;
 pub(crate) mod card;
+mod deed;
 mod diff;
 mod files;
+mod kube;
 mod money;
 mod out;
 mod patch;
+mod plain;
 mod reader;
+mod say;
 mod script;
 mod shell;
 mod shown;
 mod sql;
+mod sum;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -30,7 +35,7 @@ use placet_core::{
 pub(crate) use reader::{contradiction, says, says_more};
 use serde_json::{Map, Value};
 use shown::ShownValue;
-use text::{clip, count, join, sentence};
+use text::{clip, count, join, middle, quoted, sentence};
 
 /// What will run: the approved or proposed replacement, or else what the agent asked.
 enum EffectiveContent<'a> {
@@ -86,6 +91,9 @@ fn steps<'a>(
     }
 }
 
+/// The longest question in a sentence.
+const QUESTION: usize = 140;
+
 /// What will happen, in one sentence of at most 200 characters, made from tool and arguments alone.
 pub(crate) fn effect(request: &Request) -> String {
     match EffectiveContent::of(request) {
@@ -123,9 +131,11 @@ pub(crate) fn effect(request: &Request) -> String {
                 InputType::Date => "a date".to_owned(),
                 InputType::File => "a file".to_owned(),
             };
-            format!("Answer a question with {answer}")
+            sentence(&format!("Answer with {answer}: {}", quoted(&middle(&input.question, QUESTION))))
         }
-        EffectiveContent::Confirmation(_) => "Say yes or no to a question".to_owned(),
+        EffectiveContent::Confirmation(confirmation) => {
+            sentence(&format!("Say yes or no: {}", quoted(&middle(&confirmation.message, QUESTION))))
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use super::shown::ShownValue;
 /// The words of a tool's own name: `mcp__files__deleteFile` is `delete`, `file`.
 pub(super) struct Name {
     words: Vec<String>,
+    /// The whole name with that of its server, in small letters.
+    whole: String,
 }
 
 impl Name {
@@ -30,7 +32,13 @@ impl Name {
             word.push(letter.to_ascii_lowercase());
         }
         words.extend((!word.is_empty()).then_some(word));
-        Self { words }
+        Self { words, whole: tool.to_ascii_lowercase() }
+    }
+
+    /// Whether this is one of the words of its server's name or of its own.
+    pub(super) fn is_of(&self, server: &str) -> bool {
+        self.whole.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|word| word == server)
+            || self.words.iter().any(|word| word == server)
     }
 
     /// Whether one of these is among its words.
@@ -65,6 +73,11 @@ pub(super) struct Args<'a> {
 impl<'a> Args<'a> {
     pub(super) fn new(map: &'a Map<String, Value>) -> Self {
         Self { map, used: Vec::new(), whole: Vec::new() }
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &'a Map<String, Value> {
+        self.map
     }
 
     /// The names of those that were not asked for.

@@ -5,10 +5,12 @@ use serde_json::{Map, Value};
 
 use super::{
     args::{Args, Name},
-    diff, files, money, out, reader, shell,
+    deed, diff, files,
+    kube::Kubernetes,
+    money, out, plain, reader, shell,
     shown::ShownValue,
     sql,
-    text::{self, clip, quoted, sentence, value},
+    text::{self, clip, quoted, sentence},
 };
 
 /// A recognised call.
@@ -21,6 +23,7 @@ enum KnownCall<'a> {
     Email(out::Email<'a>),
     Message(out::Message<'a>),
     Http(out::Http<'a>),
+    Deed(deed::Deed<'a>),
 }
 
 /// A recognised call, with the parts that were not understood.
@@ -48,7 +51,7 @@ impl<'a> Recognised<'a> {
             (names, Some(())) => format!("unclear ({}), cannot be taken apart: ", text::names(names)),
         };
         let does = if self.is_said() {
-            self.known.effect()
+            self.known.effect(self.unknown.is_empty())
         } else {
             format!("call {}: {}", self.tool, self.known.facts())
         };
@@ -62,7 +65,7 @@ impl<'a> Recognised<'a> {
             KnownCall::Shell(known) => known.is_sure(),
             KnownCall::Sql(known) => known.is_sure(),
             KnownCall::Change(_) => true,
-            KnownCall::Files(_) | KnownCall::Message(_) => self.unknown.is_empty(),
+            KnownCall::Files(_) | KnownCall::Message(_) | KnownCall::Deed(_) => self.unknown.is_empty(),
             KnownCall::Money(known) => known.is_sure() && self.unknown.is_empty(),
             KnownCall::Email(known) => known.is_sure() && self.unknown.is_empty(),
             KnownCall::Http(known) => known.is_sure() && self.unknown.is_empty(),
@@ -126,7 +129,16 @@ impl<'a> Recognised<'a> {
             // A reader with an amount in its arguments is still a reader.
             KnownCall::Money(known) => known.is_sure(),
             KnownCall::Email(known) => known.is_sure(),
+            KnownCall::Deed(known) => known.weight() != deed::Weight::Reads,
             KnownCall::Shell(_) | KnownCall::Change(_) | KnownCall::Files(_) | KnownCall::Message(_) => true,
+        }
+    }
+
+    /// The change to a Kubernetes cluster, if the call is one and all of its arguments are known.
+    pub(crate) fn kubernetes(&self) -> Option<Kubernetes> {
+        match &self.known {
+            KnownCall::Deed(known) if self.unknown.is_empty() => known.kubernetes(),
+            _ => None,
         }
     }
 
@@ -144,6 +156,11 @@ impl<'a> Recognised<'a> {
             }
             KnownCall::Files(known) => u8::from(!known.deletes()),
             KnownCall::Money(_) => 0,
+            KnownCall::Deed(known) => match known.weight() {
+                deed::Weight::Grave => 0,
+                deed::Weight::Acts => 1,
+                deed::Weight::Reads => 3,
+            },
             _ => 1,
         }
     }
@@ -152,6 +169,13 @@ impl<'a> Recognised<'a> {
 /// Recognises a call by its tool's name and the shape of its arguments.
 pub(super) fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Option<Recognised<'a>> {
     let name = Name::new(tool);
+    // A shape that has all of the arguments before one that has some.
+    let mut args = Args::new(arguments);
+    let deed = deed::Deed::read(&name, &mut args);
+    let deed = deed.map(|deed| Recognised::new(tool, KnownCall::Deed(deed), args));
+    if deed.as_ref().is_some_and(|deed| deed.unknown.is_empty()) {
+        return deed;
+    }
     macro_rules! first {
         ($($variant:ident: $kind:ty),+ $(,)?) => {
             $({
@@ -174,14 +198,14 @@ pub(super) fn recognise<'a>(tool: &str, arguments: &'a Map<String, Value>) -> Op
     );
     // Last, so that nothing with a known name is taken for a payment.
     let mut args = Args::new(arguments);
-    let money = money::Money::read_shape(&mut args)?;
-    Some(Recognised::new(tool, KnownCall::Money(money), args))
+    let money = money::Money::read_shape(&name, &mut args);
+    money.map(|money| Recognised::new(tool, KnownCall::Money(money), args)).or(deed)
 }
 
 impl KnownCall<'_> {
-    fn effect(&self) -> String {
+    fn effect(&self, sure: bool) -> String {
         match self {
-            Self::Shell(known) => known.effect(),
+            Self::Shell(known) => known.effect(sure),
             Self::Sql(known) => known.effect(),
             Self::Change(known) => known.effect(),
             Self::Files(known) => known.effect(),
@@ -189,6 +213,7 @@ impl KnownCall<'_> {
             Self::Email(known) => known.effect(),
             Self::Message(known) => known.effect(),
             Self::Http(known) => known.effect(),
+            Self::Deed(known) => known.effect(),
         }
     }
 
@@ -203,6 +228,7 @@ impl KnownCall<'_> {
             Self::Email(known) => known.facts(),
             Self::Message(known) => known.facts(),
             Self::Http(known) => known.facts(),
+            Self::Deed(known) => known.facts(),
         }
     }
 
@@ -227,15 +253,10 @@ pub(super) fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
 
 /// A call of which only the name is known.
 fn plain(call: &str, arguments: &Map<String, Value>) -> String {
-    let mut each = arguments.iter();
-    match (each.next(), each.next()) {
-        (None, _) => format!("{call} without arguments"),
-        (Some((key, one)), None) => match one {
-            Value::String(text) => format!("{call} with {} {}", value(key, 30), quoted(&clip(text, 60))),
-            Value::Number(_) | Value::Bool(_) => format!("{call} with {} {one}", value(key, 30)),
-            _ => format!("{call} with 1 argument"),
-        },
-        _ => format!("{call} with {} arguments", arguments.len()),
+    if arguments.is_empty() {
+        format!("{call} without arguments")
+    } else {
+        format!("{call} with {}", plain::facts(arguments))
     }
 }
 

@@ -61,6 +61,12 @@ impl<'a> Change<'a> {
         }
         let path = args.text(PATH)?;
         if name.one_of(EDITORS)
+            && args.all().get("command").and_then(|value| value.as_str()) == Some("create")
+        {
+            args.maybe(&["command"])?;
+            return Some(Self::Write { path, text: args.text(TEXT)? });
+        }
+        if name.one_of(EDITORS)
             && let Some(edits) = read_edits(args)
         {
             let everywhere = match args.maybe(&["replace_all", "replaceAll"])? {

@@ -3,28 +3,47 @@
 use std::fmt::Write as _;
 
 use placet_core::{Preview, Segment, show};
-use serde_json::Value;
 
 use super::{
     args::{Args, Name},
-    text::{grouped, value},
+    sum::{Sum, is_currency},
+    text::value,
 };
 
 /// Money changes hands.
 pub(super) struct Money<'a> {
     /// What the tool's name says it does. None if only the arguments look like a payment.
     verb: Option<&'static str>,
-    amount: String,
-    currency: Option<&'a str>,
+    sum: Sum,
     to: &'a str,
     /// Further arguments that name an account. They do not say whose it is.
     accounts: Vec<(&'a str, &'a str)>,
+    /// The account that pays.
+    from: Option<(&'a str, &'a str)>,
+    /// The invoice that is paid, and when.
+    invoice: Option<&'a str>,
+    date: Option<&'a str>,
     reference: Option<&'a str>,
 }
 
 /// Argument names for the recipient of a payment, and for accounts, which name the recipient if nothing else does.
-const PAYEE: &[&str] =
-    &["to", "recipient", "payee", "beneficiary", "destination", "customer", "supplier", "vendor"];
+const PAYEE: &[&str] = &[
+    "to",
+    "recipient",
+    "recipient_name",
+    "payee",
+    "payee_name",
+    "beneficiary",
+    "beneficiary_name",
+    "creditor",
+    "creditor_name",
+    "destination",
+    "customer",
+    "supplier",
+    "supplier_name",
+    "vendor",
+    "vendor_name",
+];
 const ACCOUNTS: &[&str] = &[
     "iban",
     "account",
@@ -33,6 +52,24 @@ const ACCOUNTS: &[&str] = &[
     "to_iban",
     "destination_account",
     "beneficiary_account",
+    "bic",
+    "swift",
+    "sort_code",
+    "routing_number",
+];
+/// Those that name a bank, and no account.
+const BANKS: &[&str] = &["bic", "swift", "sort_code", "routing_number"];
+/// Endings of accounts that belong to a recipient: `payee_iban` beside `payee_name`.
+const OWN: &[&str] = &["_iban", "_account", "_account_number", "_bic"];
+const FROM: &[&str] = &[
+    "from",
+    "from_account",
+    "from_iban",
+    "from_account_id",
+    "source_account",
+    "debtor_account",
+    "debtor_iban",
+    "debit_account",
 ];
 
 /// Tools whose name says what happens to the money. Others are only called: a payment can be cancelled, requested,
@@ -41,7 +78,17 @@ const PAYERS: &[(&str, &[&str])] = &[
     ("pay", &["pay", "make_payment", "send_payment", "send_money", "pay_invoice", "payment"]),
     (
         "transfer",
-        &["transfer", "transfer_funds", "transfer_money", "bank_transfer", "wire_transfer", "make_transfer"],
+        &[
+            "transfer",
+            "transfer_funds",
+            "transfer_money",
+            "bank_transfer",
+            "wire_transfer",
+            "make_transfer",
+            "sepa_transfer",
+            "send_wire",
+            "send_transfer",
+        ],
     ),
     ("refund", &["refund", "refund_payment", "create_refund", "issue_refund"]),
 ];
@@ -58,94 +105,107 @@ impl<'a> Money<'a> {
         if verb.is_none() && !name.has(MONEY) {
             return None;
         }
-        Self::of(verb, args)
+        Self::of(verb, name, args)
     }
 
     /// A payment by its arguments alone: an amount, a currency and a recipient. What the tool does with them is
     /// unknown, so the sentence only says that it is called with them.
-    pub(super) fn read_shape(args: &mut Args<'a>) -> Option<Self> {
-        Self::of(None, args).filter(|money| money.currency.is_some_and(is_currency))
+    pub(super) fn read_shape(name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        Self::of(None, name, args).filter(|money| money.sum.currency.as_deref().is_some_and(is_currency))
     }
 
     pub(super) fn is_sure(&self) -> bool {
         self.verb.is_some()
     }
 
-    fn of(verb: Option<&'static str>, args: &mut Args<'a>) -> Option<Self> {
-        let (key, amount) = args.maybe(&["amount"])??;
-        let amount = match amount {
-            Value::Number(number) => number.to_string(),
-            Value::String(text) if is_decimal(text) => text.clone(),
-            _ => return None,
-        };
-        args.show_whole(&[Segment::Key(key)], &amount);
-        let currency = args.maybe_text(&["currency", "currency_code"])?;
+    fn of(verb: Option<&'static str>, name: &Name, args: &mut Args<'a>) -> Option<Self> {
+        let sum = Sum::read(args, name.is_of("stripe"))??;
+        let role = args.maybe(PAYEE)?.map(|(key, _)| key);
         let payee = args.maybe_text(PAYEE)?;
+        let own: Vec<String> = match role {
+            Some(role) => {
+                let role = role.strip_suffix("_name").unwrap_or(role);
+                OWN.iter().map(|end| format!("{role}{end}")).collect()
+            }
+            // Without a name, the account of any one role is the recipient.
+            None => ["beneficiary", "recipient", "payee", "creditor"]
+                .iter()
+                .flat_map(|role| OWN.iter().map(move |end| format!("{role}{end}")))
+                .collect(),
+        };
         let mut accounts = Vec::new();
-        for name in ACCOUNTS {
+        let names = own.iter().map(String::as_str).filter(|name| !ACCOUNTS.contains(name));
+        for name in ACCOUNTS.iter().copied().chain(names) {
             if let Some((name, value)) = args.maybe(&[name])? {
                 let account = value.as_str()?;
                 args.show_whole(&[Segment::Key(name)], account);
                 accounts.push((name, account));
             }
         }
+        let bank = |name: &str| BANKS.contains(&name) || name.ends_with("_bic");
         let to = match payee {
             Some(payee) => payee,
             // A single account must be the recipient. With two it is unclear.
-            None if accounts.len() == 1 => accounts.pop()?.1,
+            None if accounts.iter().filter(|(name, _)| !bank(name)).count() == 1 => {
+                let at = accounts.iter().position(|(name, _)| !bank(name))?;
+                accounts.remove(at).1
+            }
             None => return None,
         };
-        let reference = args.maybe_text(&["reference", "memo", "purpose", "note", "description"])?;
-        Some(Self { verb, amount, currency, to, accounts, reference })
+        let from = match args.maybe(FROM)? {
+            None => None,
+            Some((key, from)) => {
+                let from = from.as_str()?;
+                args.show_whole(&[Segment::Key(key)], from);
+                Some((key, from))
+            }
+        };
+        let invoice = args.maybe_text(&["invoice", "invoice_id", "invoiceId", "invoice_number"])?;
+        let date = args.maybe_text(&["execution_date", "due_date", "scheduled_for", "scheduled_date"])?;
+        let reference =
+            args.maybe_text(&["reference", "memo", "purpose", "note", "description", "remittance_info"])?;
+        args.maybe(&["idempotency_key", "idempotencyKey"])?;
+        Some(Self { verb, sum, to, accounts, from, invoice, date, reference })
     }
 
-    fn amount(&self) -> String {
-        match self.currency {
-            Some(currency) => format!("{} {}", grouped(&self.amount), value(currency, 20)),
-            None => format!("{} (no currency given)", grouped(&self.amount)),
-        }
-    }
-
-    fn accounts(&self) -> String {
-        self.accounts.iter().fold(String::new(), |mut out, (name, account)| {
-            // Writing to a string cannot fail.
+    fn details(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        for (name, account) in &self.accounts {
             let _ = write!(out, ", {name} {}", value(account, 40));
-            out
-        })
+        }
+        for (word, text) in
+            [("from", self.from.map(|(_, from)| from)), ("invoice", self.invoice), ("on", self.date)]
+        {
+            if let Some(text) = text {
+                let _ = write!(out, ", {word} {}", value(text, 40));
+            }
+        }
+        out
     }
 
     pub(super) fn effect(&self) -> String {
         let does = self.verb.unwrap_or("move");
-        format!("{does} {} to {}{}", self.amount(), value(self.to, 70), self.accounts())
+        format!("{does} {} to {}{}", self.sum.said(), value(self.to, 70), self.details())
     }
 
     /// The amount and the names, without their roles.
     pub(super) fn facts(&self) -> String {
-        format!("{}, {}{}", self.amount(), value(self.to, 60), self.accounts())
+        format!("{}, {}{}", self.sum.said(), value(self.to, 60), self.details())
     }
 
     pub(super) fn preview(&self) -> Preview {
-        let Some(currency) = self.currency else { return Preview::Json };
+        // What has no field of its own would be missing in it.
+        let (Some((amount, currency)), None, None) = (self.sum.shown(), self.invoice, self.date) else {
+            return Preview::Json;
+        };
+        let accounts = self.accounts.iter().copied().chain(self.from);
         Preview::Money {
-            amount: show(&self.amount),
-            currency: show(currency),
+            amount,
+            currency,
             to: show(self.to),
-            accounts: self.accounts.iter().map(|(name, account)| (show(name), show(account))).collect(),
+            accounts: accounts.map(|(name, account)| (show(name), show(account))).collect(),
             reference: self.reference.map(show),
         }
     }
-}
-
-/// The letters of a currency: `EUR`, `usd`, `USDC`.
-fn is_currency(text: &str) -> bool {
-    (3..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
-}
-
-/// Digits, with an optional sign and one point: every reader sees the same number.
-fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all =
-        |text: &str| !text.is_empty() && text.len() <= 30 && text.bytes().all(|byte| byte.is_ascii_digit());
-    all(whole) && all(part)
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{
     args::{Args, Name},
-    text::{count, list, middle, value},
+    say::listed,
+    text::{count, list, middle, quoted, value},
 };
 
 /// A call to another server.
@@ -17,6 +18,8 @@ pub(super) struct Http<'a> {
     host: Option<String>,
     headers: Vec<(String, String)>,
     sends: HttpPayload,
+    /// Names of what is asked for behind the address.
+    asks: Vec<&'a str>,
     /// Whether the tool is known to make this call.
     known: bool,
 }
@@ -61,7 +64,9 @@ const GETS: &[&str] = &["fetch", "web_fetch", "fetch_url", "url_fetch", "http_fe
 
 impl<'a> Http<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        if !name.has(&["http", "https", "fetch", "request", "curl", "webhook", "api", "url", "rest"]) {
+        if !name
+            .has(&["http", "https", "fetch", "request", "curl", "webhook", "api", "url", "rest", "requests"])
+        {
             return None;
         }
         let url = args.text(&["url", "uri"])?;
@@ -87,6 +92,15 @@ impl<'a> Http<'a> {
             }
         };
         args.maybe(&["timeout", "timeout_ms", "timeout_seconds"])?;
+        let asks = match args.maybe(&["params", "query_params", "queryParams"])? {
+            None => Vec::new(),
+            Some((_, params)) => params.as_object()?.keys().map(String::as_str).collect(),
+        };
+        if name.one_of(&["fetch"]) {
+            for aside in [&["max_length"][..], &["start_index"]] {
+                args.maybe(aside)?;
+            }
+        }
         if name.one_of(&["web_fetch"]) {
             args.maybe(&["prompt"])?;
         }
@@ -95,6 +109,8 @@ impl<'a> Http<'a> {
                 &format!("http_{method}"),
                 &format!("{method}_request"),
                 &format!("http_{method}_request"),
+                &format!("requests_{method}"),
+                &format!("requests_{method}_tool"),
             ])
         });
         let known = named.is_some() || name.one_of(CALLS);
@@ -109,7 +125,7 @@ impl<'a> Http<'a> {
             }
             _ => None,
         };
-        Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, sends, known })
+        Some(Self { method, url, host: placet_policy::host_of(url).ok(), headers, sends, asks, known })
     }
 
     pub(super) fn is_sure(&self) -> bool {
@@ -131,8 +147,12 @@ impl<'a> Http<'a> {
     pub(super) fn effect(&self) -> String {
         let method = self.method.as_deref().unwrap_or("something");
         let sends = if matches!(self.sends, HttpPayload::Nothing) { "" } else { " with a body" };
+        let asks = match self.asks.as_slice() {
+            [] => String::new(),
+            asks => format!(" with the query {}", listed(asks, 40)),
+        };
         match &self.host {
-            Some(_) => format!("send {method}{sends} to {}", middle(self.url, 140)),
+            Some(_) => format!("send {method}{sends} to {}{asks}", middle(self.url, 120)),
             None => format!(
                 "send {method}{sends} to an address that can be read in two ways: {}",
                 value(&middle(self.url, 100), 110)
@@ -141,7 +161,9 @@ impl<'a> Http<'a> {
     }
 
     pub(super) fn preview(self) -> Preview {
-        let (Some(host), Some(method)) = (self.host, self.method) else { return Preview::Json };
+        let (Some(host), Some(method), []) = (self.host, self.method, self.asks.as_slice()) else {
+            return Preview::Json;
+        };
         let body = match self.sends {
             HttpPayload::Text(text) => Some(text),
             // The values of a body are listed one by one.
@@ -204,7 +226,11 @@ impl<'a> Email<'a> {
             0 => String::new(),
             some => format!(" with {}", count(some, "attachment", "attachments")),
         };
-        format!("send an e-mail{attached} to {}", self.facts())
+        let subject = match self.subject {
+            "" => String::new(),
+            subject => format!(": {}", quoted(&middle(subject, 60))),
+        };
+        format!("send an e-mail{attached} to {}{subject}", self.facts())
     }
 
     pub(super) fn is_sure(&self) -> bool {
@@ -236,6 +262,8 @@ impl<'a> Email<'a> {
 /// A message to a channel or a person.
 pub(super) struct Message<'a> {
     to: &'a str,
+    text: &'a str,
+    thread: Option<&'a str>,
 }
 
 /// Tools that send one message.
@@ -250,6 +278,14 @@ const SPEAKERS: &[&str] = &[
     "post_slack_message",
     "chat_post_message",
     "send_telegram_message",
+    "discord_send_message",
+    "send_discord_message",
+    "telegram_send_message",
+    "send_teams_message",
+    "teams_send_message",
+    "conversations_add_message",
+    "send_whatsapp_message",
+    "twilio_send_sms",
 ];
 
 impl<'a> Message<'a> {
@@ -257,13 +293,25 @@ impl<'a> Message<'a> {
         if !name.one_of(SPEAKERS) {
             return None;
         }
-        let to = args.text(&["channel", "channel_id", "to", "recipient", "chat_id", "phone"])?;
-        args.text(&["text", "message", "body", "content"])?;
-        Some(Self { to })
+        let to = args.text(&[
+            "channel",
+            "channel_id",
+            "channelId",
+            "to",
+            "recipient",
+            "chat_id",
+            "chatId",
+            "phone",
+            "phone_number",
+        ])?;
+        let text = args.text(&["text", "message", "body", "content", "payload"])?;
+        let thread = args.maybe_text(&["thread_ts", "threadTs", "thread_id"])?;
+        Some(Self { to, text, thread })
     }
 
     pub(super) fn effect(&self) -> String {
-        format!("send a message to {}", self.facts())
+        let thread = self.thread.map(|thread| format!(", thread {}", value(thread, 30))).unwrap_or_default();
+        format!("send a message to {}{thread}: {}", value(self.to, 60), quoted(&middle(self.text, 90)))
     }
 
     pub(super) fn facts(&self) -> String {

@@ -1,20 +1,25 @@
 //! Command lines, taken apart by the analyser that policy uses.
 
+mod phrase;
 mod words;
 
 use std::borrow::Cow;
 
+#[cfg(test)]
+pub(super) use phrase::templates;
 use placet_core::{Preview, Segment, ShellCommand, ShellRedirect, show};
 use placet_policy::shell::{Analysis, Mode, Operator, Redirect, Simple, analyse, analyse_argv};
 use serde_json::Value;
 pub(super) use words::KEYS;
 use words::{
-    ASIDE, COMMANDS, ELSEWHERE, FOREIGN, GIT_READS, GRAVE, GRAVE_WORDS, PLAIN, REREAD, RUNNERS, RUNS, SHELLS,
+    ASIDE, BACKGROUND, COMMANDS, ELSEWHERE, FOREIGN, GIT_READS, GRAVE, GRAVE_WORDS, PLAIN, REREAD, RUNNERS,
+    RUNS, SHELLS,
 };
 
 use super::{
     args::{Args, Name},
-    text::{join, middle},
+    say::word,
+    text::{join, middle, quoted},
 };
 
 /// Most commands that a preview names.
@@ -32,7 +37,14 @@ pub(super) struct Shell<'a> {
     why: Option<&'static str>,
     /// Whether the tool is known to run it.
     known: bool,
+    /// Whether the tool does not wait for its end.
+    background: bool,
 }
+
+/// The longest line that keeps the order of its commands.
+const LINE: usize = 160;
+/// The worst command of a line must begin before this character, where no row is cut.
+const ROW: usize = 60;
 
 impl<'a> Shell<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
@@ -54,11 +66,22 @@ impl<'a> Shell<'a> {
             }
             _ => return None,
         };
-        let cwd =
-            args.maybe_text(&["cwd", "workdir", "working_directory", "workingDirectory", "dir_path"])?;
+        let cwd = args.maybe_text(&[
+            "cwd",
+            "workdir",
+            "working_directory",
+            "workingDirectory",
+            "working_dir",
+            "dir_path",
+            "directory",
+        ])?;
         for keys in ASIDE {
             args.maybe(keys)?;
         }
+        let background = match args.maybe(BACKGROUND)? {
+            None => false,
+            Some((_, background)) => background.as_bool()?,
+        };
         let why = match &analysis {
             None => Some(FOREIGN_TEXT),
             Some(analysis) => match analysis.commands() {
@@ -66,7 +89,7 @@ impl<'a> Shell<'a> {
                 Ok(commands) => doubt(&text, commands),
             },
         };
-        Some(Self { text, cwd, analysis, key, why, known: name.one_of(RUNNERS) })
+        Some(Self { text, cwd, analysis, key, why, known: name.one_of(RUNNERS), background })
     }
 
     pub(super) fn is_sure(&self) -> bool {
@@ -86,20 +109,88 @@ impl<'a> Shell<'a> {
         }
     }
 
-    pub(super) fn effect(&self) -> String {
+    /// What it does. `sure`: no argument may change what its words mean.
+    pub(super) fn effect(&self, sure: bool) -> String {
+        let place = self.cwd.map(|cwd| format!(" (in {})", word(cwd))).unwrap_or_default();
+        let background = if self.background { " (in the background)" } else { "" };
+        let does = match self.commands() {
+            Some(commands) if sure && !self.joins() => {
+                self.in_words(commands).unwrap_or_else(|| self.as_written())
+            }
+            _ => self.as_written(),
+        };
+        format!("{does}{place}{background}")
+    }
+
+    /// The commands as they are written.
+    fn as_written(&self) -> String {
         match self.commands() {
             Some([_]) | None => format!("run {}", self.facts()),
             Some(several) => format!("run {} commands: {}", several.len(), self.facts()),
         }
     }
 
+    /// Joined descriptors are not files that a command opens. The text itself shows them.
+    fn joins(&self) -> bool {
+        self.text.contains(">&") || self.text.contains("<&")
+    }
+
+    /// The commands in their order, those that are known with a verb. None if the worst of them would stand too far
+    /// behind, or if there is not enough room for all.
+    fn in_words(&self, commands: &[Simple]) -> Option<String> {
+        let (folder, commands) = match commands {
+            [first, rest @ ..] if self.cwd.is_none() && !rest.is_empty() => match first.argv.as_slice() {
+                [cd, folder]
+                    if cd == "cd"
+                        && !folder.starts_with('-')
+                        && first.redirects.is_empty()
+                        && rest.first().and_then(|next| next.operator) == Some(Operator::And) =>
+                {
+                    (Some(folder), rest)
+                }
+                _ => (None, commands),
+            },
+            _ => (None, commands),
+        };
+        let mut steps = steps(commands);
+        let single = steps.len() == 1;
+        if let ([step], true) = (steps.as_mut_slice(), single) {
+            step.says = middle_drawn(&step.says, LINE);
+        }
+        let worst = steps.iter().map(|step| step.danger).min()?;
+        let (mut out, mut found) = (String::new(), None);
+        let mut ran = false;
+        for (index, step) in steps.iter().enumerate() {
+            let last = steps.get(index.saturating_add(1)).is_none_or(|next| !next.runs || next.or);
+            out.push_str(match (index, step.or) {
+                (0, _) => "",
+                (_, true) => ", or if that fails, ",
+                // `run a, b and c`.
+                _ if ran && step.runs && last => " and ",
+                _ if ran && step.runs => ", ",
+                _ => ", then ",
+            });
+            if step.runs && (!ran || step.or) {
+                out.push_str("run ");
+            }
+            if step.danger == worst && found.is_none() {
+                found = Some(out.chars().count());
+            }
+            // In a list, a command may hold what joins the others.
+            let quotes = step.runs && !single && joins_others(&step.says);
+            out.push_str(&if quotes { quoted(&step.says) } else { step.says.clone() });
+            ran = step.runs;
+        }
+        if !single && (out.chars().count() > LINE || found.is_none_or(|at| at > ROW)) {
+            return None;
+        }
+        Some(folder.map_or_else(|| out.clone(), |folder| format!("{out} (in {})", word(folder))))
+    }
+
     /// The command, or the commands with the worst first.
     pub(super) fn facts(&self) -> String {
         match self.commands() {
-            // Joined descriptors are not files that a command opens. The text itself shows them.
-            Some([one]) if !self.text.contains(">&") && !self.text.contains("<&") => {
-                middle_drawn(&line(one), 170)
-            }
+            Some([one]) if !self.joins() => middle_drawn(&line(one), LINE),
             Some([_]) | None => middle(&self.text, 150),
             Some(several) => {
                 let mut ranked: Vec<&Simple> = several.iter().collect();
@@ -130,6 +221,50 @@ impl<'a> Shell<'a> {
             claimed_cwd: if self.cwd.is_none() { stated_cwd.map(show) } else { None },
         }
     }
+}
+
+/// A command or a pipeline.
+struct LineStep {
+    says: String,
+    /// Whether it is shown as it is written.
+    runs: bool,
+    /// Whether it runs only if the one before fails.
+    or: bool,
+    danger: u8,
+}
+
+/// The commands of a line, pipelines as one.
+fn steps(commands: &[Simple]) -> Vec<LineStep> {
+    let mut out: Vec<LineStep> = Vec::new();
+    let piped = |index: usize| {
+        commands.get(index).is_some_and(|command: &Simple| command.operator == Some(Operator::Pipe))
+    };
+    for (index, command) in commands.iter().enumerate() {
+        if let (true, Some(step)) = (piped(index), out.last_mut()) {
+            step.says = format!("{} | {}", step.says, line(command));
+            step.danger = step.danger.min(danger(command));
+            continue;
+        }
+        let alone = !piped(index.saturating_add(1)) && command.redirects.iter().all(is_nowhere);
+        let known = alone.then(|| phrase::phrase(&command.argv)).flatten();
+        out.push(LineStep {
+            runs: known.is_none(),
+            says: known.unwrap_or_else(|| line(command)),
+            or: command.operator == Some(Operator::Or),
+            danger: danger(command),
+        });
+    }
+    out
+}
+
+/// Whether a command has in it what joins commands in a sentence.
+fn joins_others(drawn: &str) -> bool {
+    [", ", " and ", " then ", " or if ", ";", "\"", " (in "].iter().any(|sign| drawn.contains(sign))
+}
+
+/// Whether a redirection keeps nothing and hands nothing over.
+fn is_nowhere(redirect: &Redirect) -> bool {
+    redirect.target == "/dev/null" && redirect.mode != Mode::Document
 }
 
 const FOREIGN_TEXT: &str = "it is for a shell that is not read here";

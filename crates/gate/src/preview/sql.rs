@@ -3,12 +3,12 @@
 mod words;
 
 use placet_core::{Preview, Segment, show};
-use placet_policy::sql::{Parts, Rows, VERBS, parse};
-use words::RUNNERS;
+use placet_policy::sql::{Act, Parts, Rows, VERBS, changes, parse};
+use words::{MIGRATORS, RUNNERS};
 
 use super::{
     args::{Args, Name},
-    text::{clip, count, join, list, middle, quoted},
+    text::{clip, count, join, list, middle, quoted, value},
 };
 
 /// What a text of SQL says.
@@ -19,6 +19,45 @@ pub(super) struct Sql<'a> {
     parts: Result<Parts, &'static str>,
     /// Whether the tool is one that runs it.
     runs: bool,
+    /// Where it runs, as the arguments name it.
+    places: Vec<(&'static str, &'a str)>,
+    /// The name of a migration.
+    migration: Option<&'a str>,
+}
+
+/// Arguments that say where a statement runs.
+const PLACES: &[(&str, &[&str])] = &[
+    ("", &["database", "db", "database_name", "databaseName", "dbname", "database_id"]),
+    ("schema ", &["schema"]),
+    ("project ", &["project", "project_id", "projectId", "project_ref"]),
+    ("branch ", &["branch", "branch_id", "branchId"]),
+    ("", &["host", "connection", "connection_name", "connection_id", "datasource"]),
+    ("cluster ", &["cluster", "warehouse"]),
+];
+
+/// Statements that are about rights, settings and programs, and about no table.
+const TOLD: &[&str] = &[
+    "GRANT",
+    "REVOKE",
+    "COPY with PROGRAM",
+    "CALL",
+    "DO",
+    "EXEC",
+    "EXECUTE",
+    "SET",
+    "RESET",
+    "LOAD",
+    "PRAGMA",
+    "ATTACH",
+    "DETACH",
+    "RENAME",
+];
+
+/// What a text of SQL does that a program is given, if it can be taken apart.
+pub(super) fn said(text: &str) -> Option<String> {
+    let parts = parse(text).ok()?;
+    let sql = Sql { text, key: "", parts: Ok(parts), runs: true, places: Vec::new(), migration: None };
+    Some(sql.effect())
 }
 
 impl<'a> Sql<'a> {
@@ -26,8 +65,11 @@ impl<'a> Sql<'a> {
         let databases =
             ["sql", "database", "db", "postgres", "postgresql", "mysql", "sqlite", "bigquery", "snowflake"];
         let keys: &[&str] = match () {
-            () if name.has(&databases) => &["sql", "query", "statement", "sql_query"],
+            () if name.has(&databases) || name.one_of(MIGRATORS) => {
+                &["sql", "query", "statement", "sql_query", "migrationSql", "migration_sql", "sqlStatement"]
+            }
             // Many things are queries, and many sentences begin like a statement.
+            () if name.one_of(RUNNERS) => &["sql", "sql_query", "query"],
             () if name.has(&["query"]) => &["sql", "sql_query"],
             () => return None,
         };
@@ -43,12 +85,19 @@ impl<'a> Sql<'a> {
             return None;
         }
         args.show_whole(&[Segment::Key(key)], text);
-        for aside in
-            [&["database", "db", "schema"][..], &["params", "parameters"], &["timeout", "timeout_ms"]]
-        {
+        for aside in [&["params", "parameters"][..], &["timeout", "timeout_ms"]] {
             args.maybe(aside)?;
         }
-        Some(Self { text, key, parts, runs: name.one_of(RUNNERS) })
+        let mut places = Vec::new();
+        for (kind, keys) in PLACES {
+            if let Some((_, place)) = args.maybe(keys)? {
+                places.push((*kind, place.as_str()?));
+            }
+        }
+        let migrates = name.one_of(MIGRATORS);
+        let migration = if migrates { args.maybe(&["name", "migration_name"])? } else { None };
+        let migration = migration.and_then(|(_, name)| name.as_str());
+        Some(Self { text, key, parts, runs: migrates || name.one_of(RUNNERS), places, migration })
     }
 
     pub(super) fn is_sure(&self) -> bool {
@@ -72,7 +121,7 @@ impl<'a> Sql<'a> {
 
     /// What is to be said of the rows: only what is true of every statement that changes some, or how many it is true of.
     pub(super) fn rows(&self) -> Option<String> {
-        let parts = self.parts.as_ref().ok()?;
+        let parts = self.parts.as_ref().ok().filter(|_| !self.explains())?;
         let rows: Vec<Rows> = parts.acts.iter().filter_map(|act| act.rows).collect();
         let said = [
             (Rows::Every, "without a WHERE"),
@@ -89,9 +138,35 @@ impl<'a> Sql<'a> {
         (!words.is_empty()).then_some(words)
     }
 
+    /// Whether it only says how another statement would be run.
+    fn explains(&self) -> bool {
+        let upper = || self.text.to_ascii_uppercase();
+        self.parts.as_ref().is_ok_and(|parts| {
+            parts.statements == 1
+                && parts.acts.iter().any(|act| act.label == "EXPLAIN")
+                && !upper().contains("ANALY")
+        })
+    }
+
+    /// Whether it looks as if it only read, and calls functions that may change something.
+    fn calls_more(&self) -> bool {
+        self.parts.as_ref().is_ok_and(|parts| !parts.changes()) && changes(self.text, true)
+    }
+
     /// What it does, without who does it.
     pub(super) fn facts(&self) -> String {
         let Ok(parts) = &self.parts else { return quoted(&middle(self.text, 140)) };
+        if self.explains() {
+            return format!("EXPLAIN of {}", quoted(&middle(self.text, 100)));
+        }
+        let told = |act: &&Act| TOLD.contains(&act.label.as_str());
+        if parts.acts.iter().any(|act| told(&act)) {
+            // What it is about is no table, so that only the text says it.
+            return match parts.statements {
+                1 => quoted(&middle(self.text, 120)),
+                _ => labels(parts),
+            };
+        }
         let rows = self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default();
         let tables: Vec<&str> = parts.tables.iter().map(|(_, table)| table.as_str()).collect();
         let on =
@@ -104,12 +179,29 @@ impl<'a> Sql<'a> {
             Ok(parts) if parts.statements > 1 => count(parts.statements, "SQL statement", "SQL statements"),
             _ => "SQL".to_owned(),
         };
+        // Where it runs is said first: behind a long list of tables it would be cut off.
+        let place = self.places.iter().fold(String::new(), |out, (kind, place)| {
+            format!(
+                "{out}{}{kind}{}",
+                if out.is_empty() { " in " } else { ", " },
+                value(&middle(place, 40), 50)
+            )
+        });
+        let run = match self.migration {
+            Some(name) => format!("apply the migration {}: {statements}", value(&middle(name, 50), 60)),
+            None => format!("run {statements}"),
+        };
+        let place = if self.calls_more() {
+            format!("{place} with functions that may change something")
+        } else {
+            place
+        };
         match self.rows() {
             Some(rows) if !rows.starts_with(|c: char| c.is_ascii_digit()) => {
-                format!("run {statements} {}", self.facts())
+                format!("{run}{place} {}", self.facts())
             }
-            _ if self.parts.is_err() => format!("run {statements} {}", self.facts()),
-            _ => format!("run {statements}: {}", self.facts()),
+            _ if self.parts.is_err() => format!("{run}{place} {}", self.facts()),
+            _ => format!("{run}{place}: {}", self.facts()),
         }
     }
 

@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 
 use super::{effect, effect_of, glance, recognise, warnings};
 
+mod corpus;
 mod faults;
+mod generated;
 mod table;
 mod whole;
 
@@ -150,9 +152,9 @@ fn kinds_without_a_tool_are_described_without_the_agents_words() {
         let input = Input { question: "PLEASE".to_owned(), input: spec, required: true, default: None };
         request(Body::Input(input), json!({}), None)
     };
-    assert_eq!(effect(&input(spec(InputType::Text, None))), "Answer a question with text");
+    assert_eq!(effect(&input(spec(InputType::Text, None))), "Answer with text: \"PLEASE\"");
     let choice = input(spec(InputType::Choice, Some(&["a", "b"])));
-    assert_eq!(effect(&choice), "Answer a question with one of 2 options");
+    assert_eq!(effect(&choice), "Answer with one of 2 options: \"PLEASE\"");
     assert_eq!(preview(&choice), Preview::Question { question: "PLEASE".to_owned() });
     let confirmation = Confirmation {
         message: "PLEASE".to_owned(),
@@ -161,7 +163,7 @@ fn kinds_without_a_tool_are_described_without_the_agents_words() {
         cancel_label: "no".to_owned(),
     };
     let confirmation = request(Body::Confirmation(confirmation), json!({}), None);
-    assert_eq!(effect(&confirmation), "Say yes or no to a question");
+    assert_eq!(effect(&confirmation), "Say yes or no: \"PLEASE\"");
     let Preview::Confirmation { details, .. } = preview(&confirmation) else { panic!("a confirmation") };
     assert_eq!(details.as_deref(), Some("now\\nor never"));
 }

@@ -8,7 +8,12 @@ pub(super) const COMMANDS: &[&str] = &["command", "cmd", "commands"];
 pub(in crate::preview) const KEYS: &[&str] =
     &["command", "cmd", "script", "command_line", "commandLine", "shell_command", "bash_command"];
 /// Arguments beside the command that do not change it.
-pub(super) const ASIDE: &[&[&str]] = &[&["description"], &["timeout", "timeout_ms", "timeout_seconds"]];
+pub(super) const ASIDE: &[&[&str]] = &[
+    &["description", "explanation", "justification"],
+    &["timeout", "timeout_ms", "timeout_seconds", "timeoutMs", "yield_time_ms"],
+];
+/// Arguments that say that the tool does not wait.
+pub(super) const BACKGROUND: &[&str] = &["run_in_background", "is_background", "isBackground", "background"];
 
 /// Tools that run a command line and do nothing else.
 pub(super) const RUNNERS: &[&str] = &[

@@ -1,7 +1,7 @@
 use super::*;
 
 fn sql(text: &str) -> Sql<'_> {
-    Sql { text, key: "sql", parts: parse(text), runs: true }
+    Sql { text, key: "sql", parts: parse(text), runs: true, places: Vec::new(), migration: None }
 }
 
 fn says(text: &str, effect: &str) {
@@ -23,11 +23,14 @@ fn verbs_tables_and_rows_are_said_and_a_where_is_no_reassurance() {
         ("/* note */ SELECT 1", "run SQL: SELECT"),
         ("SELECT EXTRACT(year FROM created) FROM t WHERE a IS DISTINCT FROM b", "run SQL: SELECT on t"),
         ("SELECT * INTO copy FROM users", "run SQL: SELECT INTO on copy, users"),
-        ("COPY t TO PROGRAM 'sh'", "run SQL: COPY with PROGRAM"),
+        ("COPY t TO PROGRAM 'sh'", "run SQL: \"COPY t TO PROGRAM 'sh'\""),
         ("INSERT INTO t SELECT * FROM u ON CONFLICT (a) DO UPDATE SET b = 1", "run SQL: INSERT on t, u"),
         ("SELECT * FROM t FOR UPDATE", "run SQL: SELECT on t"),
         ("ALTER TABLE t DROP COLUMN c", "run SQL: DROP, ALTER on t"),
-        ("GRANT SELECT, DELETE ON t TO ann", "run SQL: GRANT"),
+        ("GRANT SELECT, DELETE ON t TO ann", "run SQL: \"GRANT SELECT, DELETE ON t TO ann\""),
+        ("REVOKE ALL ON accounts FROM ann", "run SQL: \"REVOKE ALL ON accounts FROM ann\""),
+        ("EXPLAIN DELETE FROM t", "run SQL: EXPLAIN of \"EXPLAIN DELETE FROM t\""),
+        ("SELECT pg_terminate_backend(7)", "run SQL with functions that may change something: SELECT"),
     ] {
         says(text, effect);
     }

@@ -25,4 +25,14 @@ pub(super) const RUNNERS: &[&str] = &[
     "read_query",
     "execute_sql_query",
     "run_sql_query",
+    "d1_database_query",
+    "bigquery_query",
+    "snowflake_query",
+    "run_snowflake_query",
+    "run_select_query",
+    "write_db",
+    "query_postgres",
+    "sql_db_query",
 ];
+/// Tools that apply a migration.
+pub(super) const MIGRATORS: &[&str] = &["apply_migration", "run_migration", "execute_migration"];

@@ -138,7 +138,7 @@ fn cases() -> Vec<Case> {
             &["Pay 1"],
         ),
         // E-mail and files.
-        ("draft_email", json!({"to": "a@x.org", "subject": "s"}), &["Call draft_email"], &["Send"]),
+        ("draft_email", json!({"to": "a@x.org", "subject": "s"}), &["Draft an e-mail to a@x.org"], &["Send"]),
         ("search_email", json!({"to": "a@x.org", "subject": "s"}), &["Call search_email"], &["Send"]),
         ("delete_email", json!({"to": "a@x.org", "subject": "s"}), &["Call delete_email"], &["Send"]),
         (
@@ -177,11 +177,11 @@ fn cases() -> Vec<Case> {
             &["git -C /srv/prod push --force"],
             &[],
         ),
-        ("Bash", json!({"command": "ls && rm -rf /"}), &["Run 2 commands: rm -rf /; ls"], &[]),
+        ("Bash", json!({"command": "ls && rm -rf /"}), &["Run ls, then delete /"], &[]),
         (
             "Bash",
             json!({"command": "ls; terraform -chdir=prod destroy"}),
-            &["terraform -chdir=prod destroy"],
+            &["destroy everything that Terraform manages in prod"],
             &[],
         ),
         ("Bash", json!({"command": "make x 1>&3"}), &["1>&3"], &[]),

@@ -12,24 +12,19 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "Bash",
             json!({"command": "git add . && git commit -m 'x' && git push"}),
-            "Run 3 commands: git push; git add .; git commit -m x",
+            "Run git add ., git commit -m x and git push",
             "shell",
         ),
         (
             "bash",
             json!({"command": "rm -rf /srv/data", "description": "harmless", "timeout": 5}),
-            "Run rm -rf /srv/data",
+            "Delete /srv/data",
             "shell",
         ),
-        ("run_shell_command", json!({"command": "ls", "cwd": "/srv"}), "Run ls", "shell"),
+        ("run_shell_command", json!({"command": "ls", "cwd": "/srv"}), "Run ls (in /srv)", "shell"),
         ("run_shell_command", json!({"command": "ls", "env": {"A": "b"}}), "Unclear (env): run ls", "shell"),
-        ("shell", json!({"command": ["rm", "-r", "a b"]}), "Run rm -r 'a b'", "shell"),
-        (
-            "shell",
-            json!({"command": ["bash", "-lc", "cd x && make test"]}),
-            "Run 2 commands: make test; cd x",
-            "shell",
-        ),
+        ("shell", json!({"command": ["rm", "-r", "a b"]}), "Delete \"a b\"", "shell"),
+        ("shell", json!({"command": ["bash", "-lc", "cd x && make test"]}), "Run make test (in x)", "shell"),
         (
             "mcp__box__execute_command",
             json!({"cmd": "echo hi > /etc/motd"}),
@@ -39,7 +34,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "Bash",
             json!({"command": "cat a | sudo tee /etc/hosts"}),
-            "Run 2 commands: sudo tee /etc/hosts; cat a",
+            "Run cat a | sudo tee /etc/hosts",
             "shell",
         ),
         (
@@ -54,22 +49,22 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear, cannot be taken apart: run rm -rf $DIR",
             "shell",
         ),
-        (
-            "Bash",
-            json!({"command": "make && cp a b > log; ls"}),
-            "Run 3 commands: cp a b > log; make; ls",
-            "shell",
-        ),
-        ("Bash", json!({"command": "/tmp/git push && ls"}), "Run 2 commands: /tmp/git push; ls", "shell"),
+        ("Bash", json!({"command": "make && cp a b > log; ls"}), "Run make, cp a b > log and ls", "shell"),
+        ("Bash", json!({"command": "/tmp/git push && ls"}), "Run /tmp/git push and ls", "shell"),
         (
             "powershell",
             json!({"command": "Remove-Item x"}),
             "Unclear, cannot be taken apart: run Remove-Item x",
             "shell",
         ),
-        ("Bash", json!({"command": "ls", "cmd": "rm x"}), "Call Bash with 2 arguments", "json"),
+        (
+            "Bash",
+            json!({"command": "ls", "cmd": "rm x"}),
+            "Call Bash with cmd \"rm x\", command \"ls\"",
+            "json",
+        ),
         ("Bash", json!({"command": 7}), "Call Bash with command 7", "json"),
-        ("Bash", json!({"command": ["ls", 7]}), "Call Bash with 1 argument", "json"),
+        ("Bash", json!({"command": ["ls", 7]}), "Call Bash with command [\"ls\", 7]", "json"),
         ("bash_profile_get", json!({"name": "x"}), "Call bash_profile_get with name \"x\"", "json"),
         ("run_report", json!({"command": "ls"}), "Call run_report with command \"ls\"", "json"),
         // --- SQL ---
@@ -100,7 +95,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "run_sql",
             json!({"statement": "UPDATE t SET a = 1", "database": "prod"}),
-            "Run SQL without a WHERE: UPDATE on t",
+            "Run SQL in prod without a WHERE: UPDATE on t",
             "sql",
         ),
         (
@@ -143,12 +138,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear (force): call delete_files: a",
             "json",
         ),
-        ("delete_files", json!({"files": []}), "Call delete_files with 1 argument", "json"),
-        ("delete_files", json!({"files": ["a", 1]}), "Call delete_files with 1 argument", "json"),
+        ("delete_files", json!({"files": []}), "Call delete_files with files []", "json"),
+        ("delete_files", json!({"files": ["a", 1]}), "Call delete_files with files [\"a\", 1]", "json"),
         (
             "delete_user",
             json!({"id": 1, "hard": true, "note": "x"}),
-            "Call delete_user with 3 arguments",
+            "Call delete_user with hard true, id 1, note \"x\"",
             "json",
         ),
         ("move_file", json!({"source": "a", "destination": "b"}), "Move a to b", "json"),
@@ -176,7 +171,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "MultiEdit",
             json!({"file_path": "/a.rs", "edits": [{"old_string": "a", "new_string": "b", "mode": "x"}]}),
-            "Call MultiEdit with 2 arguments",
+            "Call MultiEdit with file_path \"/a.rs\", edits [{mode \"x\", new_string \"b\" and 1 more}]",
             "json",
         ),
         (
@@ -193,7 +188,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "diff",
         ),
         ("create_file", json!({"path": "a", "file_text": "x"}), "Write 1 line to a", "diff"),
-        ("create_user", json!({"path": "a", "text": "x"}), "Call create_user with 2 arguments", "json"),
+        (
+            "create_user",
+            json!({"path": "a", "text": "x"}),
+            "Call create_user with path \"a\", text \"x\"",
+            "json",
+        ),
         (
             "apply_patch",
             json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** End Patch"}),
@@ -241,7 +241,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "fetch",
             json!({"url": "https://a.com", "headers": {"x": 1}}),
-            "Call fetch with 2 arguments",
+            "Call fetch with url \"https://a.com\", headers {x 1}",
             "json",
         ),
         ("open_page", json!({"url": "https://a.com"}), "Call open_page with url \"https://a.com\"", "json"),
@@ -249,32 +249,32 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "send_email",
             json!({"to": "ann@example.com", "subject": "hi", "body": "x"}),
-            "Send an e-mail to ann@example.com",
+            "Send an e-mail to ann@example.com: \"hi\"",
             "email",
         ),
         (
             "gmail.sendEmail",
             json!({"to": ["a@x.org", "b@x.org"], "bcc": ["spy@evil.org"], "subject": "s", "body": "b"}),
-            "Send an e-mail to spy@evil.org, a@x.org, b@x.org (1 hidden from the others)",
+            "Send an e-mail to spy@evil.org, a@x.org, b@x.org (1 hidden from the others): \"s\"",
             "email",
         ),
         (
             "send_email",
             json!({"to": ["a@x.org"], "subject": "s", "attachments": ["db.sql", "x"]}),
-            "Send an e-mail with 2 attachments to a@x.org",
+            "Send an e-mail with 2 attachments to a@x.org: \"s\"",
             "email",
         ),
         (
             "send_email",
             json!({"to": [{"address": "a@x.org"}], "subject": "s"}),
-            "Call send_email with 2 arguments",
+            "Call send_email with to [{address \"a@x.org\"}], subject \"s\"",
             "json",
         ),
         ("send_email", json!({"subject": "s"}), "Call send_email with subject \"s\"", "json"),
         (
             "slack_post_message",
             json!({"channel": "#general", "text": "hello"}),
-            "Send a message to #general",
+            "Send a message to #general: \"hello\"",
             "json",
         ),
         // --- money ---
@@ -287,8 +287,8 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "stripe.create_refund",
             json!({"amount": 1999, "currency": "usd", "customer": "cus_1"}),
-            "Refund 1,999 usd to cus_1",
-            "money",
+            "Refund 19.99 usd (1999 minor units) to cus_1",
+            "json",
         ),
         (
             "transfer_funds",
@@ -300,7 +300,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "pay",
             json!({"amount": "1,000", "currency": "EUR", "to": "x"}),
-            "Call pay with 3 arguments",
+            "Call pay with amount \"1,000\", currency \"EUR\", to \"x\"",
             "json",
         ),
         (
@@ -312,7 +312,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "pay",
             json!({"amount": 1, "currency": "EUR", "to": "x", "payee": "y"}),
-            "Call pay with 4 arguments",
+            "Call pay with amount 1, currency \"EUR\", payee \"y\", to \"x\"",
             "json",
         ),
         (
@@ -324,19 +324,19 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "bank/transfer",
             json!({"amount": 5, "currency": "EUR", "iban": "DE89", "execute_at": "now", "from": "main"}),
-            "Unclear (execute_at, from): call bank/transfer: 5 EUR, DE89",
+            "Unclear (execute_at): call bank/transfer: 5 EUR, DE89, from main",
             "json",
         ),
         (
             "bank/transfer",
             json!({"amount": 5, "currency": "EUR", "iban": "DE89", "account": "DE90"}),
-            "Call bank/transfer with 4 arguments",
+            "Call bank/transfer with account \"DE90\", amount 5, currency \"EUR\", iban \"DE89\"",
             "json",
         ),
         (
             "bank/transfer",
             json!({"amount": 5, "currency": "EUR", "to": "x", "iban": 7}),
-            "Call bank/transfer with 4 arguments",
+            "Call bank/transfer with amount 5, currency \"EUR\", iban 7, to \"x\"",
             "json",
         ),
         // By the arguments alone: what the tool does is not said.
@@ -352,11 +352,16 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear (urgent): call ledger.book: 12 usd, 4711",
             "json",
         ),
-        ("set_budget", json!({"amount": 12, "to": "ann"}), "Call set_budget with 2 arguments", "json"),
+        (
+            "set_budget",
+            json!({"amount": 12, "to": "ann"}),
+            "Call set_budget with amount 12, to \"ann\"",
+            "json",
+        ),
         (
             "convert",
             json!({"amount": 12, "currency": "all of it", "to": "ann"}),
-            "Call convert with 3 arguments",
+            "Call convert with amount 12, currency \"all of it\", to \"ann\"",
             "json",
         ),
         (
@@ -381,7 +386,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         ("frobnicate", json!({}), "Call frobnicate without arguments", "json"),
         ("restart_service", json!({"name": "api"}), "Call restart_service with name \"api\"", "json"),
         ("set_limit", json!({"limit": 1e300}), "Call set_limit with limit 1e+300", "json"),
-        ("deploy", json!({"options": {"a": 1}}), "Call deploy with 1 argument", "json"),
+        ("deploy", json!({"options": {"a": 1}}), "Call deploy with options {a 1}", "json"),
     ]
 }
 

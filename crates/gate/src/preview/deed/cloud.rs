@@ -1,0 +1,196 @@
+//! Tools for clouds, hosting and infrastructure as code.
+
+use super::{
+    Shape,
+    Weight::{Acts, Grave, Reads},
+};
+
+pub(super) const SHAPES: &[Shape] = &[
+    Shape {
+        tools: &["delete_bucket", "s3_delete_bucket", "storage_delete_bucket", "r2_bucket_delete"],
+        weight: Grave,
+        says: "delete the bucket {bucket|bucket_name|name}[ and everything in it{?force}][ in the region {region}][ of the project {project|project_id}][, as the profile {profile}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &[
+            "delete_object",
+            "delete_objects",
+            "s3_delete_object",
+            "s3_delete_objects",
+            "storage_delete_object",
+        ],
+        weight: Grave,
+        says: "delete {key|keys|object|objects} from the bucket {bucket|bucket_name}[ in the region {region}][, as the profile {profile}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["put_object", "s3_put_object", "upload_object", "s3_upload"],
+        weight: Acts,
+        says: "upload[ {file|file_path|source}] to {key|object} in the bucket {bucket|bucket_name}[ in the region {region}]",
+        aside: &["content_type", "body|content"],
+    },
+    Shape {
+        tools: &["put_bucket_policy", "s3_put_bucket_policy", "set_bucket_policy"],
+        weight: Grave,
+        says: "set the policy of the bucket {bucket|bucket_name} to {\"policy}[ in the region {region}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &[
+            "terminate_instances",
+            "ec2_terminate_instances",
+            "terminate_instance",
+            "ec2_terminate_instance",
+        ],
+        weight: Grave,
+        says: "terminate the instances {instance_ids|instanceIds|instance_id|InstanceIds}[ in the region {region}][, as the profile {profile}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["stop_instances", "ec2_stop_instances", "stop_instance"],
+        weight: Acts,
+        says: "stop the instances {instance_ids|instanceIds|instance_id|InstanceIds}[ in the region {region}][, as the profile {profile}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_instance", "compute_delete_instance", "gce_delete_instance"],
+        weight: Grave,
+        says: "delete the instance {instance|instance_name|instance_id|name}[ in the zone {zone}][ of the project {project|project_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_db_instance", "rds_delete_db_instance", "delete_rds_instance"],
+        weight: Grave,
+        says: "delete the database instance {db_instance_identifier|dbInstanceIdentifier|instance_id|identifier}[ without a final snapshot{?skip_final_snapshot|skipFinalSnapshot}][ in the region {region}]",
+        aside: &["final_snapshot_identifier|final_db_snapshot_identifier"],
+    },
+    Shape {
+        tools: &["delete_table", "dynamodb_delete_table"],
+        weight: Grave,
+        says: "delete the table {table|table_name|TableName}[ of the dataset {dataset|dataset_id}][ in the region {region}][ of the project {project|project_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_stack", "cloudformation_delete_stack"],
+        weight: Grave,
+        says: "delete the stack {stack|stack_name|StackName}[ in the region {region}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_function", "lambda_delete_function"],
+        weight: Grave,
+        says: "delete the function {function|function_name|name|FunctionName}[ in the region {region}][ of the project {project|project_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["update_function_code", "lambda_update_function_code"],
+        weight: Acts,
+        says: "replace the code of the function {function|function_name|FunctionName}[ with {zip_file|s3_key|image_uri}][ in the region {region}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_resource_group", "azure_delete_resource_group", "group_delete"],
+        weight: Grave,
+        says: "delete the resource group {resource_group|resourceGroup|name} and everything in it[ of the subscription {subscription|subscription_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_vm", "vm_delete", "azure_delete_vm", "delete_virtual_machine"],
+        weight: Grave,
+        says: "delete the virtual machine {vm|vm_name|name}[ of the resource group {resource_group|resourceGroup}][ of the subscription {subscription|subscription_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["delete_secret", "secretsmanager_delete_secret"],
+        weight: Grave,
+        says: "delete the secret {secret|secret_id|secret_name|name}[ for good{?force_delete_without_recovery}][ in the region {region}][ of the project {project|project_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["get_secret", "get_secret_value", "read_secret", "secretsmanager_get_secret_value"],
+        weight: Grave,
+        says: "read the secret {secret|secret_id|secret_name|name|path}[ in the region {region}][ of the project {project|project_id}]",
+        aside: &["version|version_id"],
+    },
+    Shape {
+        tools: &["attach_user_policy", "iam_attach_user_policy"],
+        weight: Grave,
+        says: "give the user {user|user_name|UserName} the policy {policy|policy_arn|PolicyArn}",
+        aside: &[],
+    },
+    Shape {
+        tools: &["attach_role_policy", "iam_attach_role_policy"],
+        weight: Grave,
+        says: "give the role {role|role_name|RoleName} the policy {policy|policy_arn|PolicyArn}",
+        aside: &[],
+    },
+    Shape {
+        tools: &["add_iam_policy_binding", "set_iam_policy_binding"],
+        weight: Grave,
+        says: "give {member} the role {role}[ on {resource}][ of the project {project|project_id}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["create_access_key", "iam_create_access_key"],
+        weight: Grave,
+        says: "create an access key for the user {user|user_name|UserName}",
+        aside: &[],
+    },
+    Shape {
+        tools: &["authorize_security_group_ingress", "ec2_authorize_security_group_ingress"],
+        weight: Grave,
+        says: "open port {port|from_port} of the security group {group_id|security_group_id} to {cidr|cidr_ip}[, {protocol|ip_protocol}][ in the region {region}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["terraform_apply", "tofu_apply"],
+        weight: Grave,
+        says: "apply the Terraform configuration[ in {directory|dir|working_dir|path|workspace_dir}][, workspace {workspace|workspace_name}][, only {target|targets}][ without asking{?auto_approve|autoApprove}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["terraform_destroy", "tofu_destroy"],
+        weight: Grave,
+        says: "destroy everything that Terraform manages[ in {directory|dir|working_dir|path|workspace_dir}][, workspace {workspace|workspace_name}][ without asking{?auto_approve|autoApprove}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["terraform_destroy", "tofu_destroy"],
+        weight: Grave,
+        says: "destroy {target|targets} with Terraform[ in {directory|dir|working_dir|path|workspace_dir}][, workspace {workspace|workspace_name}][ without asking{?auto_approve|autoApprove}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["terraform_plan", "tofu_plan"],
+        weight: Reads,
+        says: "plan the Terraform configuration[ in {directory|dir|working_dir|path|workspace_dir}][, workspace {workspace|workspace_name}]",
+        aside: &[],
+    },
+    Shape {
+        tools: &["deploy_edge_function"],
+        weight: Acts,
+        says: "deploy the edge function {name} to the project {project_id|project_ref}",
+        aside: &["files", "entrypoint_path", "import_map_path"],
+    },
+    Shape {
+        tools: &["delete_project"],
+        weight: Grave,
+        says: "delete the project {project|project_id|projectId|name}[ of {team|team_id|teamId}]",
+        aside: &[],
+    },
+    Shape { tools: &["pause_project"], weight: Acts, says: "pause the project {project_id}", aside: &[] },
+    Shape { tools: &["restore_project"], weight: Acts, says: "restore the project {project_id}", aside: &[] },
+    Shape {
+        tools: &["create_dns_record", "dns_create_record", "update_dns_record"],
+        weight: Grave,
+        says: "set the DNS record {type} {name} to {content|value}[ in the zone {zone|zone_id}]",
+        aside: &["ttl", "proxied"],
+    },
+    Shape {
+        tools: &["delete_dns_record", "dns_delete_record"],
+        weight: Grave,
+        says: "delete the DNS record[ {type}] {name|record_id|id}[ in the zone {zone|zone_id}]",
+        aside: &[],
+    },
+];
