@@ -76,6 +76,7 @@ export interface Decide {
   steps?: StepDecision[];
   remember?: Remember;
   step_up?: { code: string };
+  view?: string;
   display?: string;
 }
 /** What a decision would do (`dry_run=true`). */
