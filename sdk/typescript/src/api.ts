@@ -1035,6 +1035,7 @@ export interface components {
              * @description Of the record they saw.
              */
             version: number;
+            view?: components["schemas"]["Digest"] | null;
         };
         /** @description How one decision of a batch came out. */
         BatchResult: {
@@ -1076,6 +1077,59 @@ export interface components {
         Candidate: {
             /** @description Its text, TOML. */
             policy: string;
+        };
+        /** @description What a person reads before a decision. A yes that is made from it carries its digest. */
+        Card: {
+            /**
+             * @description SHA-256 over the version of this format, sentence, sections and rest. Similar requests of the past are not in
+             *     it.
+             */
+            digest: components["schemas"]["Digest"];
+            /** @description Leaves to look at twice, with the reason in words: what policy held, and what may deceive. */
+            flagged: components["schemas"]["CardFlag"][];
+            /**
+             * Format: int32
+             * @description How many leaves are not on this card. A card with any cannot be approved.
+             */
+            hidden: number;
+            /** @description Everything else: the leaves that no section shows. */
+            rest: components["schemas"]["DisplayField"][];
+            /** @description What has a form of its own, in the order in which it is drawn. */
+            sections: components["schemas"]["CardSection"][];
+            /**
+             * @description What will happen, in one sentence that names object, amount and target. Made from the tool and the arguments
+             *     that will run, never from the agent's words.
+             */
+            sentence: string;
+        };
+        /** @description A leaf to look at twice. */
+        CardFlag: {
+            /** @description Where; empty for the whole request. */
+            pointer: string;
+            /** @description Why, in a sentence. */
+            why: string;
+        };
+        /** @description The card of a line of a list. Nothing is approved from a line alone. */
+        CardLine: {
+            /**
+             * Format: int32
+             * @description How many leaves the line does not show.
+             */
+            hidden: number;
+            /** @description What will happen, in one sentence. */
+            sentence: string;
+        };
+        /** @description A part of the card. */
+        CardSection: components["schemas"]["SectionBody"] & {
+            /** @description The leaves whose whole value can be read in it, as JSON pointers on the record. */
+            pointers: string[];
+            /**
+             * Format: int32
+             * @description The step of a plan that it belongs to, counted from 1 in the order in which the steps will run.
+             */
+            step?: number | null;
+            /** @description A heading, where the type alone does not say what it is. */
+            title?: string | null;
         };
         /** @description A policy that was put or looked at. */
         CheckedRecord: {
@@ -1380,6 +1434,7 @@ export interface components {
              * @description Of the record they saw.
              */
             version: number;
+            view?: components["schemas"]["Digest"] | null;
         };
         /** @description Who or what decided. */
         DecidedByRecord: {
@@ -1452,6 +1507,19 @@ export interface components {
             op: string;
             /** @description The line without its end. */
             text: string;
+        };
+        /** @description One line of a change, with its numbers before and after. */
+        DiffRow: components["schemas"]["DiffLine"] & {
+            /**
+             * Format: int32
+             * @description Its number after, where known.
+             */
+            new?: number | null;
+            /**
+             * Format: int32
+             * @description Its number before, where known.
+             */
+            old?: number | null;
         };
         Digest: string;
         /** @description What a page shows of a request, made by the server from the stored bytes. Every text in it can be shown as it is. */
@@ -2315,10 +2383,13 @@ export interface components {
              * @description One more with every ledger entry about it.
              */
             version: number;
+            view?: components["schemas"]["RecordCard"] | null;
             /** @description Live votes, one per person. */
             votes: components["schemas"]["VoteRecord"][];
             waiting?: components["schemas"]["Waiting"] | null;
         };
+        /** @description What a record has of the card: the whole card where one request is read, and its line in lists and streams. */
+        RecordCard: components["schemas"]["Card"] | components["schemas"]["CardLine"];
         /** @description What is remembered with a yes. */
         RememberBody: {
             /**
@@ -2398,7 +2469,10 @@ export interface components {
             decision: components["schemas"]["DecisionWord"] | null;
             /** @description The digest that a vote must carry now: the replacement's if there is one, else the request's. */
             digest: components["schemas"]["Digest"];
-            /** @description What will happen, in one sentence made from the tool and the arguments that will run. */
+            /**
+             * @description What will happen, in one sentence made from the tool and the arguments that will run. The same as
+             *     `view.sentence`; later versions leave it out.
+             */
             effect: string;
             /**
              * Format: date-time
@@ -2439,6 +2513,8 @@ export interface components {
              * @description One more with every ledger entry about it.
              */
             version: number;
+            /** @description What the line has of the card. */
+            view: components["schemas"]["CardLine"];
             /** @description How far the votes are. */
             votes: components["schemas"]["Tally"];
             /**
@@ -2495,6 +2571,171 @@ export interface components {
             people: number;
             /** @description The team. Any when null. */
             team: string | null;
+        };
+        /** @description The content of a section by its type. Readers draw an unknown type by listing the values at its pointers. */
+        SectionBody: {
+            /** @description The working directory as the agent says it, unchecked. */
+            claimed_cwd?: string | null;
+            /** @description The text that the shell will be given, or the words of the program. */
+            command: string;
+            /** @description The commands in order. */
+            commands: components["schemas"]["ShellCommand"][];
+            /** @description The working directory, if an argument names one. */
+            cwd?: string | null;
+            /** @description Whether the analysis cannot tell what it does. Then `commands` is a best effort. */
+            opaque: boolean;
+            /** @enum {string} */
+            type: "command";
+            /** @description Why it is opaque. */
+            why?: string | null;
+        } | {
+            /** @description What happens to it: `create`, `overwrite`, `edit`, `delete` or `change` where that is not known. */
+            change: string;
+            /** @description The lines in order. */
+            lines: components["schemas"]["DiffRow"][];
+            /** @description The file. */
+            path: string;
+            /** @description Whether there are more lines than are here. */
+            truncated: boolean;
+            /** @enum {string} */
+            type: "diff";
+        } | {
+            /** @description What changes most, such as `DELETE`. */
+            kind: string;
+            /** @description The text, whole. */
+            statement: string;
+            /**
+             * Format: int32
+             * @description How many statements there are.
+             */
+            statements: number;
+            /** @description The tables that are named. */
+            tables: string[];
+            /** @enum {string} */
+            type: "sql";
+            /** @description Whether every part that changes rows has a WHERE of its own that is not constant. */
+            where: boolean;
+        } | {
+            /** @description Further arguments that name an account, by name and value. */
+            accounts: [
+                string,
+                string
+            ][];
+            /** @description How much, digit for digit as it will be sent. */
+            amount: string;
+            /** @description Of what. */
+            currency: string;
+            /** @description What it is for. */
+            reference?: string | null;
+            /** @description Who gets it. */
+            to: string;
+            /** @enum {string} */
+            type: "money";
+        } | {
+            /** @description Who gets a copy without the others knowing. */
+            bcc: string[];
+            /** @description The text. */
+            body: string;
+            /** @description Who gets a copy. */
+            cc: string[];
+            /** @description `email` or `chat`. */
+            medium: string;
+            /** @description The subject. */
+            subject?: string | null;
+            /** @description Who gets it: addresses, people, or a room. */
+            to: string[];
+            /** @enum {string} */
+            type: "message";
+        } | {
+            /** @description What is sent. */
+            body?: string | null;
+            /** @description Names and values. */
+            headers: [
+                string,
+                string
+            ][];
+            /** @description The host in the address. */
+            host: string;
+            /** @description The method. */
+            method: string;
+            /** @enum {string} */
+            type: "http";
+            /** @description The address, whole. */
+            url: string;
+        } | {
+            /** @description The cluster, as the arguments name it. */
+            cluster?: string | null;
+            /** @description What is applied. */
+            manifest?: string | null;
+            /** @description Its name. */
+            name?: string | null;
+            /** @description Its namespace. */
+            namespace?: string | null;
+            /** @description Such as `deployment`. */
+            resource: string;
+            /** @enum {string} */
+            type: "kubernetes";
+            /** @description Such as `delete`, `apply` or `scale`. */
+            verb: string;
+        } | {
+            /** @description The names of the columns. */
+            columns: string[];
+            /** @description The cells of each row. A cell that is not there is null. */
+            rows: (string | null)[][];
+            /** @enum {string} */
+            type: "table";
+        } | {
+            /** @description Objects, lists and values in order. */
+            nodes: components["schemas"]["TreeNode"][];
+            /** @enum {string} */
+            type: "tree";
+        } | {
+            /** @description The text. */
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        } | {
+            /**
+             * Format: int32
+             * @description Its size in bytes.
+             */
+            bytes: number;
+            /** @description The bytes in Base64. */
+            data: string;
+            /** @description Such as `image/png`. */
+            media_type: string;
+            /** @enum {string} */
+            type: "image";
+        } | {
+            /**
+             * Format: int32
+             * @description Its size in bytes.
+             */
+            bytes: number;
+            /** @description The bytes in Base64, or the text. */
+            data: string;
+            /** @description Such as `application/pdf`. */
+            media_type?: string | null;
+            /** @description Its name. */
+            name: string;
+            /** @enum {string} */
+            type: "file";
+        } | {
+            /** @description The tool, or the agent's words. */
+            action: string;
+            /** @description In the agent's words. */
+            description: string;
+            /** @description Its name within the plan. */
+            id: string;
+            /** @description Whether the plan makes sense without it. */
+            optional: boolean;
+            /** @description What it does, from action and arguments alone. */
+            sentence: string;
+            /** @enum {string} */
+            type: "step";
+        } | {
+            /** @enum {string} */
+            type: "other";
         };
         /** @enum {string} */
         Seen: "gated" | "unasked" | "uncovered";
@@ -2763,6 +3004,18 @@ export interface components {
              * @description How many more there are; counted up to 100.
              */
             more: number;
+        };
+        /** @description One line of a tree. */
+        TreeNode: {
+            /**
+             * Format: int32
+             * @description How deep it stands, from 0.
+             */
+            depth: number;
+            /** @description Its key, or its number in a list. */
+            key: string;
+            /** @description Its value; null for an object or a list, whose content follows. */
+            text?: string | null;
         };
         /** @description A standing approval that let requests of the session through. */
         UsedRecord: {
@@ -7080,7 +7333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description already_decided, expired, cancelled, stale_digest or stale_version, with the record */
+            /** @description already_decided, expired, cancelled, stale_digest, stale_version or stale_display, with the record */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -79,6 +79,7 @@ export interface Decide {
   steps?: StepDecision[];
   remember?: Remember;
   step_up?: { code: string };
+  view?: string;
   display?: string;
   /** The digest of the card that was on the screen. */
   view?: string;

@@ -11,6 +11,7 @@ export function row(id: string, more: Partial<Row> = {}): Row {
     session: "s1",
     tool: "delete_files",
     risk: "low",
+    view: { sentence: "Delete 1 file: a.md", hidden: 4 },
     effect: "Delete 1 file: a.md",
     group: null,
     same: null,

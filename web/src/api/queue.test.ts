@@ -86,6 +86,7 @@ test("a list that is read again keeps decided rows and drops pending ones that a
 test("a record becomes a row without the agent's words", () => {
   const made = toRow(record());
   expect(made).toMatchObject({
+    view: { sentence: "Call delete_files with 1 argument", hidden: 1 },
     effect: "Call delete_files with 1 argument",
     needs_step_up: true,
     lineage: ["planner"],

@@ -141,6 +141,10 @@ export function toRow(item: Row | RequestRecord): Row {
     origin: originOf(item),
     tool: item.tool,
     risk: item.risk,
+    view:
+      item.view && !("digest" in item.view)
+        ? item.view
+        : { sentence: sentenceOf(item), hidden: item.display?.fields.length ?? 1 },
     effect: sentenceOf(item),
     group: item.group,
     same: item.same ?? null,
