@@ -248,7 +248,11 @@ pub(super) fn effect_of(tool: &str, arguments: &Map<String, Value>) -> String {
 
 /// A call of which only the name is known.
 fn plain(call: &str, arguments: &Map<String, Value>) -> String {
-    if arguments.is_empty() { format!("{call} without arguments") } else { format!("{call} with {}", plain::facts(arguments)) }
+    if arguments.is_empty() {
+        format!("{call} without arguments")
+    } else {
+        format!("{call} with {}", plain::facts(arguments))
+    }
 }
 
 /// What a step of a plan does. Its action is a tool, or words of the agent, which are shown in quotes.

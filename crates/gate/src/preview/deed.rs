@@ -1,8 +1,8 @@
 //! Calls of well-known tools, by the whole name of the tool and all of its arguments.
 
 mod cloud;
-mod code;
 mod cluster;
+mod code;
 mod desk;
 mod local;
 mod pay;
@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use super::{
     args::{Args, Name},
     kube::Kubernetes,
-    sum::Sum,
     say::{fill, listed, slots, word},
+    sum::Sum,
     text::{middle, quoted},
 };
 
@@ -41,7 +41,9 @@ pub(super) struct Shape {
 
 /// Every shape.
 pub(super) fn shapes() -> impl Iterator<Item = &'static Shape> {
-    [cloud::SHAPES, code::SHAPES, cluster::SHAPES, desk::SHAPES, local::SHAPES, pay::SHAPES].into_iter().flatten()
+    [cloud::SHAPES, code::SHAPES, cluster::SHAPES, desk::SHAPES, local::SHAPES, pay::SHAPES]
+        .into_iter()
+        .flatten()
 }
 
 /// A call of a known shape.
@@ -99,7 +101,8 @@ impl<'a> Deed<'a> {
             };
             found.push((slot, text));
         }
-        let look = |slot: &str| found.iter().find(|(known, _)| *known == slot).and_then(|(_, text)| text.clone());
+        let look =
+            |slot: &str| found.iter().find(|(known, _)| *known == slot).and_then(|(_, text)| text.clone());
         let says = fill(shape.says, &look)?;
         for aside in shape.aside {
             args.maybe(&aside.split('|').collect::<Vec<_>>())?;

@@ -60,7 +60,9 @@ impl<'a> Change<'a> {
             return Some(Self::Patch { text, patch: Patch::read(text), key });
         }
         let path = args.text(PATH)?;
-        if name.one_of(EDITORS) && args.all().get("command").and_then(|value| value.as_str()) == Some("create") {
+        if name.one_of(EDITORS)
+            && args.all().get("command").and_then(|value| value.as_str()) == Some("create")
+        {
             args.maybe(&["command"])?;
             return Some(Self::Write { path, text: args.text(TEXT)? });
         }

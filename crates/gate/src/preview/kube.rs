@@ -23,8 +23,16 @@ pub(crate) struct Kubernetes {
 }
 
 const RESOURCE: &[&str] = &["resourceType", "resource_type", "resource_kind", "kind"];
-const NAME: &[&str] =
-    &["name", "resource_name", "resourceName", "release", "release_name", "pod_name", "nodeName", "node_name"];
+const NAME: &[&str] = &[
+    "name",
+    "resource_name",
+    "resourceName",
+    "release",
+    "release_name",
+    "pod_name",
+    "nodeName",
+    "node_name",
+];
 const NAMESPACE: &[&str] = &["namespace", "ns"];
 const CLUSTER: &[&str] = &["context", "cluster", "kubeContext", "kube_context"];
 const MANIFEST: &[&str] = &["manifest", "resource", "yaml", "manifest_yaml"];
@@ -63,7 +71,9 @@ impl Kubernetes {
     /// Every text in it, for those who check that it holds what it claims.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
         [&self.verb, &self.resource].into_iter().chain(
-            [&self.name, &self.namespace, &self.cluster, &self.manifest].into_iter().filter_map(Option::as_ref),
+            [&self.name, &self.namespace, &self.cluster, &self.manifest]
+                .into_iter()
+                .filter_map(Option::as_ref),
         )
     }
 }

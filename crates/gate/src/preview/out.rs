@@ -64,7 +64,9 @@ const GETS: &[&str] = &["fetch", "web_fetch", "fetch_url", "url_fetch", "http_fe
 
 impl<'a> Http<'a> {
     pub(super) fn read(name: &Name, args: &mut Args<'a>) -> Option<Self> {
-        if !name.has(&["http", "https", "fetch", "request", "curl", "webhook", "api", "url", "rest", "requests"]) {
+        if !name
+            .has(&["http", "https", "fetch", "request", "curl", "webhook", "api", "url", "rest", "requests"])
+        {
             return None;
         }
         let url = args.text(&["url", "uri"])?;

@@ -15,20 +15,122 @@ const MOST: usize = 1_000;
 
 /// Words in names of arguments that say what is acted on, or how hard.
 const TARGETS: &[&str] = &[
-    "account", "action", "address", "all", "amount", "app", "arn", "bucket", "branch", "cascade", "channel", "cluster",
-    "cmd", "code", "command", "commands", "confirm", "currency", "customer", "database", "db", "delete", "destination",
-    "domain", "email", "env", "environment", "file", "files", "filename", "force", "group", "hard", "host", "iban", "id",
-    "ids", "image", "instance", "instances", "invoice", "issue", "key", "method", "name", "names", "namespace", "number",
-    "op", "operation", "order", "organization", "owner", "path", "paths", "payee", "permanent", "permission",
-    "permissions", "policy", "prefix", "project", "public", "query", "recipient", "recipients", "recursive", "region",
-    "repo", "repository", "resource", "role", "roles", "schema", "scope", "script", "server", "service", "sql", "stack",
-    "subscription", "table", "tables", "target", "team", "tenant", "to", "uri", "url", "user", "users", "username",
-    "version", "visibility", "volume", "workspace", "zone",
+    "account",
+    "action",
+    "address",
+    "all",
+    "amount",
+    "app",
+    "arn",
+    "bucket",
+    "branch",
+    "cascade",
+    "channel",
+    "cluster",
+    "cmd",
+    "code",
+    "command",
+    "commands",
+    "confirm",
+    "currency",
+    "customer",
+    "database",
+    "db",
+    "delete",
+    "destination",
+    "domain",
+    "email",
+    "env",
+    "environment",
+    "file",
+    "files",
+    "filename",
+    "force",
+    "group",
+    "hard",
+    "host",
+    "iban",
+    "id",
+    "ids",
+    "image",
+    "instance",
+    "instances",
+    "invoice",
+    "issue",
+    "key",
+    "method",
+    "name",
+    "names",
+    "namespace",
+    "number",
+    "op",
+    "operation",
+    "order",
+    "organization",
+    "owner",
+    "path",
+    "paths",
+    "payee",
+    "permanent",
+    "permission",
+    "permissions",
+    "policy",
+    "prefix",
+    "project",
+    "public",
+    "query",
+    "recipient",
+    "recipients",
+    "recursive",
+    "region",
+    "repo",
+    "repository",
+    "resource",
+    "role",
+    "roles",
+    "schema",
+    "scope",
+    "script",
+    "server",
+    "service",
+    "sql",
+    "stack",
+    "subscription",
+    "table",
+    "tables",
+    "target",
+    "team",
+    "tenant",
+    "to",
+    "uri",
+    "url",
+    "user",
+    "users",
+    "username",
+    "version",
+    "visibility",
+    "volume",
+    "workspace",
+    "zone",
 ];
 /// Last words of names of arguments that hold prose.
 const PROSE: &[&str] = &[
-    "body", "comment", "content", "description", "details", "explanation", "justification", "message", "note", "notes",
-    "reason", "reasoning", "summary", "text", "thought", "thoughts",
+    "body",
+    "comment",
+    "content",
+    "description",
+    "details",
+    "explanation",
+    "justification",
+    "message",
+    "note",
+    "notes",
+    "reason",
+    "reasoning",
+    "summary",
+    "text",
+    "thought",
+    "thoughts",
 ];
 
 /// `name "x", force true and 3 more`; nothing where there are no arguments.
@@ -117,7 +219,8 @@ fn inside<'a>(
     let mut out = String::new();
     for (index, (key, item)) in parts.enumerate() {
         let key = key.map_or_else(String::new, |key| format!("{} ", value(key, 20)));
-        let part = format!("{key}{}", drawn(item, room.min(TEXT).saturating_sub(4).max(8), depth.saturating_add(1)));
+        let part =
+            format!("{key}{}", drawn(item, room.min(TEXT).saturating_sub(4).max(8), depth.saturating_add(1)));
         let length = out.chars().count().saturating_add(part.chars().count());
         if index > 0 && length > room {
             return format!("{out} and {} more", total.saturating_sub(index));
@@ -147,7 +250,10 @@ mod tests {
             (json!({"name": "api"}), "name \"api\""),
             (json!({"a": 1, "description": "x", "userId": 7}), "userId 7, a 1, description \"x\""),
             (json!({"id": 1, "recursive": true}), "recursive true, id 1"),
-            (json!({"tags": ["a", "b"], "x": {"y": {"z": [1, 2]}}}), "tags [\"a\", \"b\"], x {y {z [2 values]}}"),
+            (
+                json!({"tags": ["a", "b"], "x": {"y": {"z": [1, 2]}}}),
+                "tags [\"a\", \"b\"], x {y {z [2 values]}}",
+            ),
             (json!({"empty": [], "none": null, "map": {}}), "empty [], map {}, none null"),
         ] {
             assert_eq!(said(arguments.clone()), expected, "{arguments}");
@@ -156,7 +262,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_counted() {
-        let many: Map<String, Value> = (0..40).map(|n| (format!("key_{n:02}"), json!("v".repeat(30)))).collect();
+        let many: Map<String, Value> =
+            (0..40).map(|n| (format!("key_{n:02}"), json!("v".repeat(30)))).collect();
         let said = facts(&many);
         assert!(said.chars().count() <= ROOM + 60, "{said}");
         let named = said.matches("key_").count();

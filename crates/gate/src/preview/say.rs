@@ -75,8 +75,8 @@ pub(super) fn word(text: &str) -> String {
 /// Whether drawn text cannot be mistaken for words of the sentence around it.
 pub(super) fn is_plain(drawn: &str) -> bool {
     const JOINING: &[&str] = &[
-        "a", "all", "and", "as", "at", "by", "every", "for", "from", "if", "in", "into", "is", "more", "of", "on",
-        "or", "run", "so", "the", "then", "to", "with", "without",
+        "a", "all", "and", "as", "at", "by", "every", "for", "from", "if", "in", "into", "is", "more", "of",
+        "on", "or", "run", "so", "the", "then", "to", "with", "without",
     ];
     !drawn.is_empty()
         && drawn.trim() == drawn

@@ -5,14 +5,15 @@ mod words;
 
 use std::borrow::Cow;
 
+#[cfg(test)]
+pub(super) use phrase::templates;
 use placet_core::{Preview, Segment, ShellCommand, ShellRedirect, show};
 use placet_policy::shell::{Analysis, Mode, Operator, Redirect, Simple, analyse, analyse_argv};
 use serde_json::Value;
-#[cfg(test)]
-pub(super) use phrase::templates;
 pub(super) use words::KEYS;
 use words::{
-    ASIDE, BACKGROUND, COMMANDS, ELSEWHERE, FOREIGN, GIT_READS, GRAVE, GRAVE_WORDS, PLAIN, REREAD, RUNNERS, RUNS, SHELLS,
+    ASIDE, BACKGROUND, COMMANDS, ELSEWHERE, FOREIGN, GIT_READS, GRAVE, GRAVE_WORDS, PLAIN, REREAD, RUNNERS,
+    RUNS, SHELLS,
 };
 
 use super::{
@@ -65,8 +66,7 @@ impl<'a> Shell<'a> {
             }
             _ => return None,
         };
-        let cwd =
-            args.maybe_text(&[
+        let cwd = args.maybe_text(&[
             "cwd",
             "workdir",
             "working_directory",

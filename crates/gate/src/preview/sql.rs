@@ -37,8 +37,20 @@ const PLACES: &[(&str, &[&str])] = &[
 
 /// Statements that are about rights, settings and programs, and about no table.
 const TOLD: &[&str] = &[
-    "GRANT", "REVOKE", "COPY with PROGRAM", "CALL", "DO", "EXEC", "EXECUTE", "SET", "RESET", "LOAD", "PRAGMA", "ATTACH",
-    "DETACH", "RENAME",
+    "GRANT",
+    "REVOKE",
+    "COPY with PROGRAM",
+    "CALL",
+    "DO",
+    "EXEC",
+    "EXECUTE",
+    "SET",
+    "RESET",
+    "LOAD",
+    "PRAGMA",
+    "ATTACH",
+    "DETACH",
+    "RENAME",
 ];
 
 /// What a text of SQL does that a program is given, if it can be taken apart.
@@ -130,7 +142,9 @@ impl<'a> Sql<'a> {
     fn explains(&self) -> bool {
         let upper = || self.text.to_ascii_uppercase();
         self.parts.as_ref().is_ok_and(|parts| {
-            parts.statements == 1 && parts.acts.iter().any(|act| act.label == "EXPLAIN") && !upper().contains("ANALY")
+            parts.statements == 1
+                && parts.acts.iter().any(|act| act.label == "EXPLAIN")
+                && !upper().contains("ANALY")
         })
     }
 
@@ -148,10 +162,11 @@ impl<'a> Sql<'a> {
         let told = |act: &&Act| TOLD.contains(&act.label.as_str());
         if parts.acts.iter().any(|act| told(&act)) {
             // What it is about is no table, so that only the text says it.
-            return match parts.statements {
+            let what = match parts.statements {
                 1 => quoted(&middle(self.text, 120)),
                 _ => labels(parts),
             };
+            return self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default() + &what;
         }
         let rows = self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default();
         let tables: Vec<&str> = parts.tables.iter().map(|(_, table)| table.as_str()).collect();
@@ -167,7 +182,11 @@ impl<'a> Sql<'a> {
         };
         // Where it runs is said first: behind a long list of tables it would be cut off.
         let place = self.places.iter().fold(String::new(), |out, (kind, place)| {
-            format!("{out}{}{kind}{}", if out.is_empty() { " in " } else { ", " }, value(&middle(place, 40), 50))
+            format!(
+                "{out}{}{kind}{}",
+                if out.is_empty() { " in " } else { ", " },
+                value(&middle(place, 40), 50)
+            )
         });
         let run = match self.migration {
             Some(name) => format!("apply the migration {}: {statements}", value(&middle(name, 50), 60)),

@@ -33,8 +33,8 @@ const OF_CURRENCY: &[&str] = &["amount_eur", "amount_usd", "amount_gbp", "amount
 const CURRENCY: &[&str] = &["currency", "currency_code", "currencyCode"];
 /// Currencies with hundredths, and those without any smaller unit.
 const HUNDREDTHS: &[&str] = &[
-    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "ILS", "INR", "MXN", "NOK", "NZD", "PLN",
-    "RON", "SEK", "SGD", "THB", "TRY", "USD", "ZAR",
+    "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "ILS", "INR", "MXN", "NOK", "NZD",
+    "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD", "ZAR",
 ];
 const WHOLE: &[&str] = &["CLP", "JPY", "KRW", "VND", "XAF", "XOF"];
 
@@ -44,7 +44,8 @@ impl Sum {
         let names: Vec<&str> = ["amount"].iter().chain(MINOR).chain(OF_CURRENCY).copied().collect();
         let Some((key, amount)) = args.maybe(&names)? else { return Some(None) };
         let minor = minor || MINOR.contains(&key);
-        let of_key = OF_CURRENCY.contains(&key).then(|| key.trim_start_matches("amount_").to_ascii_uppercase());
+        let of_key =
+            OF_CURRENCY.contains(&key).then(|| key.trim_start_matches("amount_").to_ascii_uppercase());
         let (amount, inside) = match amount {
             Value::Number(number) => (number.to_string(), of_key),
             Value::String(text) if is_decimal(text) => (text.clone(), of_key),

@@ -13,7 +13,13 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &[],
     },
     Shape {
-        tools: &["delete_object", "delete_objects", "s3_delete_object", "s3_delete_objects", "storage_delete_object"],
+        tools: &[
+            "delete_object",
+            "delete_objects",
+            "s3_delete_object",
+            "s3_delete_objects",
+            "storage_delete_object",
+        ],
         weight: Grave,
         says: "delete {key|keys|object|objects} from the bucket {bucket|bucket_name}[ in the region {region}][, as the profile {profile}]",
         aside: &[],
@@ -31,7 +37,12 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &[],
     },
     Shape {
-        tools: &["terminate_instances", "ec2_terminate_instances", "terminate_instance", "ec2_terminate_instance"],
+        tools: &[
+            "terminate_instances",
+            "ec2_terminate_instances",
+            "terminate_instance",
+            "ec2_terminate_instance",
+        ],
         weight: Grave,
         says: "terminate the instances {instance_ids|instanceIds|instance_id|InstanceIds}[ in the region {region}][, as the profile {profile}]",
         aside: &[],
@@ -168,18 +179,8 @@ pub(super) const SHAPES: &[Shape] = &[
         says: "delete the project {project|project_id|projectId|name}[ of {team|team_id|teamId}]",
         aside: &[],
     },
-    Shape {
-        tools: &["pause_project"],
-        weight: Acts,
-        says: "pause the project {project_id}",
-        aside: &[],
-    },
-    Shape {
-        tools: &["restore_project"],
-        weight: Acts,
-        says: "restore the project {project_id}",
-        aside: &[],
-    },
+    Shape { tools: &["pause_project"], weight: Acts, says: "pause the project {project_id}", aside: &[] },
+    Shape { tools: &["restore_project"], weight: Acts, says: "restore the project {project_id}", aside: &[] },
     Shape {
         tools: &["create_dns_record", "dns_create_record", "update_dns_record"],
         weight: Grave,

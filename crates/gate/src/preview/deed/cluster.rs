@@ -44,7 +44,13 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &["tail|tail_lines|tailLines", "previous", "since", "resourceType"],
     },
     Shape {
-        tools: &["kubectl_delete", "resources_delete", "k8s_delete_resource", "delete_resource", "delete_k8s_resource"],
+        tools: &[
+            "kubectl_delete",
+            "resources_delete",
+            "k8s_delete_resource",
+            "delete_resource",
+            "delete_k8s_resource",
+        ],
         weight: Grave,
         says: "delete {resourceType|resource_type|kind} {name|resource_name}[ by force{?force}][ in the namespace {namespace|ns}][, context {context|cluster}]",
         aside: &["gracePeriodSeconds|grace_period_seconds", "apiVersion|api_version"],
@@ -74,7 +80,13 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &[],
     },
     Shape {
-        tools: &["kubectl_apply", "resources_create_or_update", "k8s_apply_manifest", "apply_manifest", "kubectl_create"],
+        tools: &[
+            "kubectl_apply",
+            "resources_create_or_update",
+            "k8s_apply_manifest",
+            "apply_manifest",
+            "kubectl_create",
+        ],
         weight: Acts,
         says: "apply the manifest {\"manifest|resource|yaml|manifest_yaml}[ in the namespace {namespace|ns}][, context {context|cluster}]",
         aside: &[],

@@ -198,12 +198,7 @@ pub(super) const SHAPES: &[Shape] = &[
         says: "commit in {repo_path|path|cwd}: {\"message}",
         aside: &[],
     },
-    Shape {
-        tools: &["git_add"],
-        weight: Acts,
-        says: "stage {files} in {repo_path|path|cwd}",
-        aside: &[],
-    },
+    Shape { tools: &["git_add"], weight: Acts, says: "stage {files} in {repo_path|path|cwd}", aside: &[] },
     Shape {
         tools: &["git_checkout"],
         weight: Acts,

@@ -91,7 +91,13 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &[],
     },
     Shape {
-        tools: &["share_file", "drive_share_file", "create_permission", "drive_create_permission", "share_document"],
+        tools: &[
+            "share_file",
+            "drive_share_file",
+            "create_permission",
+            "drive_create_permission",
+            "share_document",
+        ],
         weight: Grave,
         says: "share {fileId|file_id|document_id} with {email|emailAddress|email_address|user|users|emails} as {role|permission}",
         aside: &["sendNotificationEmail|send_notification", "message"],
@@ -127,7 +133,12 @@ pub(super) const SHAPES: &[Shape] = &[
         aside: &[],
     },
     Shape {
-        tools: &["slack_get_channel_history", "slack_list_channels", "conversations_history", "slack_get_thread_replies"],
+        tools: &[
+            "slack_get_channel_history",
+            "slack_list_channels",
+            "conversations_history",
+            "slack_get_thread_replies",
+        ],
         weight: Reads,
         says: "read messages[ of {channel_id|channel}][, thread {thread_ts}]",
         aside: &["limit", "cursor", "oldest", "latest"],

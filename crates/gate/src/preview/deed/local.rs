@@ -54,7 +54,14 @@ pub(super) const SHAPES: &[Shape] = &[
         tools: &["web_search", "google_web_search", "search_web", "brave_web_search", "tavily_search"],
         weight: Reads,
         says: "search the web for {\"query|q|search_term}",
-        aside: &["count", "max_results|num_results", "allowed_domains", "blocked_domains", "explanation", "offset"],
+        aside: &[
+            "count",
+            "max_results|num_results",
+            "allowed_domains",
+            "blocked_domains",
+            "explanation",
+            "offset",
+        ],
     },
     Shape {
         tools: &["create_directory", "make_directory", "mkdir", "create_folder"],

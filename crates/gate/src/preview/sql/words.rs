@@ -35,5 +35,4 @@ pub(super) const RUNNERS: &[&str] = &[
     "sql_db_query",
 ];
 /// Tools that apply a migration.
-pub(super) const MIGRATORS: &[&str] =
-    &["apply_migration", "run_migration", "execute_migration"];
+pub(super) const MIGRATORS: &[&str] = &["apply_migration", "run_migration", "execute_migration"];

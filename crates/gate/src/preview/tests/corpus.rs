@@ -58,7 +58,9 @@ fn every_call_of_the_corpus_reads_as_it_was_reviewed() {
         .iter()
         .map(|call| (call, effect_of(&call.tool, &call.arguments)))
         .filter(|(call, said)| call.said != *said)
-        .map(|(call, said)| format!("{} {:?}\n  reads {said}\n  not   {}", call.tool, call.arguments, call.said))
+        .map(|(call, said)| {
+            format!("{} {:?}\n  reads {said}\n  not   {}", call.tool, call.arguments, call.said)
+        })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -90,7 +92,10 @@ fn own() -> BTreeSet<String> {
         says.split('{').map(|part| part.rsplit('}').next().unwrap_or(part)).collect::<Vec<_>>().join(" ")
     });
     let all = bare.collect::<Vec<_>>().join(" ") + " " + OWN;
-    all.split([' ', '\n', '[', ']', ',', ':']).map(str::to_lowercase).filter(|word| !word.is_empty()).collect()
+    all.split([' ', '\n', '[', ']', ',', ':'])
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// What of a sentence neither is a word of ours nor occurs in the call.
@@ -111,7 +116,13 @@ pub(super) fn unfounded(tool: &str, arguments: &Map<String, Value>, said: &str) 
         let plain: String = word.chars().filter(|c| !"'\"\\,.".contains(*c)).collect();
         let counted = plain.bytes().all(|byte| byte.is_ascii_digit())
             && words.get(index + 1).is_some_and(|next| COUNTED.contains(&next.trim_matches([',', ':'])));
-        let from_call = bare.contains(&plain) || upper.contains(&plain);
+        let before = index.checked_sub(1).map_or("", |at| words[at]);
+        // `replace 1 line with 1`, `1 of 2`, `DELETE (2)`.
+        let closes = plain.bytes().all(|byte| byte.is_ascii_digit())
+            && (["with", "of"].contains(&before) || said.contains(&format!("({plain})")));
+        let here =
+            |text: &str| bare.contains(text) || upper.contains(text) || bare.contains(&text.to_lowercase());
+        let from_call = closes || here(&plain) || plain.split('/').all(here);
         if !plain.is_empty() && !own.contains(word.to_lowercase().as_str()) && !from_call && !counted {
             out.push(word.to_owned());
         }
@@ -121,8 +132,26 @@ pub(super) fn unfounded(tool: &str, arguments: &Map<String, Value>, said: &str) 
 
 /// What is counted.
 const COUNTED: &[&str] = &[
-    "SQL", "attachment", "attachments", "commands", "file", "files", "folder", "folders", "hidden", "line", "lines",
-    "more", "places", "value", "values", "with", "of", "everywhere", "dropping", "adding",
+    "SQL",
+    "attachment",
+    "attachments",
+    "commands",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "hidden",
+    "line",
+    "lines",
+    "more",
+    "places",
+    "value",
+    "values",
+    "with",
+    "of",
+    "everywhere",
+    "dropping",
+    "adding",
 ];
 
 fn numbers(value: &Value, out: &mut Vec<String>) {

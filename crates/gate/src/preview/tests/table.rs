@@ -24,12 +24,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         ("run_shell_command", json!({"command": "ls", "cwd": "/srv"}), "Run ls (in /srv)", "shell"),
         ("run_shell_command", json!({"command": "ls", "env": {"A": "b"}}), "Unclear (env): run ls", "shell"),
         ("shell", json!({"command": ["rm", "-r", "a b"]}), "Delete \"a b\"", "shell"),
-        (
-            "shell",
-            json!({"command": ["bash", "-lc", "cd x && make test"]}),
-            "Run make test (in x)",
-            "shell",
-        ),
+        ("shell", json!({"command": ["bash", "-lc", "cd x && make test"]}), "Run make test (in x)", "shell"),
         (
             "mcp__box__execute_command",
             json!({"cmd": "echo hi > /etc/motd"}),
@@ -54,12 +49,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear, cannot be taken apart: run rm -rf $DIR",
             "shell",
         ),
-        (
-            "Bash",
-            json!({"command": "make && cp a b > log; ls"}),
-            "Run make, cp a b > log and ls",
-            "shell",
-        ),
+        ("Bash", json!({"command": "make && cp a b > log; ls"}), "Run make, cp a b > log and ls", "shell"),
         ("Bash", json!({"command": "/tmp/git push && ls"}), "Run /tmp/git push and ls", "shell"),
         (
             "powershell",
@@ -67,7 +57,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear, cannot be taken apart: run Remove-Item x",
             "shell",
         ),
-        ("Bash", json!({"command": "ls", "cmd": "rm x"}), "Call Bash with cmd \"rm x\", command \"ls\"", "json"),
+        (
+            "Bash",
+            json!({"command": "ls", "cmd": "rm x"}),
+            "Call Bash with cmd \"rm x\", command \"ls\"",
+            "json",
+        ),
         ("Bash", json!({"command": 7}), "Call Bash with command 7", "json"),
         ("Bash", json!({"command": ["ls", 7]}), "Call Bash with command [\"ls\", 7]", "json"),
         ("bash_profile_get", json!({"name": "x"}), "Call bash_profile_get with name \"x\"", "json"),
@@ -193,7 +188,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "diff",
         ),
         ("create_file", json!({"path": "a", "file_text": "x"}), "Write 1 line to a", "diff"),
-        ("create_user", json!({"path": "a", "text": "x"}), "Call create_user with path \"a\", text \"x\"", "json"),
+        (
+            "create_user",
+            json!({"path": "a", "text": "x"}),
+            "Call create_user with path \"a\", text \"x\"",
+            "json",
+        ),
         (
             "apply_patch",
             json!({"input": "*** Begin Patch\n*** Update File: src/a.rs\n-x\n+y\n*** End Patch"}),
@@ -352,7 +352,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
             "Unclear (urgent): call ledger.book: 12 usd, 4711",
             "json",
         ),
-        ("set_budget", json!({"amount": 12, "to": "ann"}), "Call set_budget with amount 12, to \"ann\"", "json"),
+        (
+            "set_budget",
+            json!({"amount": 12, "to": "ann"}),
+            "Call set_budget with amount 12, to \"ann\"",
+            "json",
+        ),
         (
             "convert",
             json!({"amount": 12, "currency": "all of it", "to": "ann"}),
@@ -374,7 +379,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "pay",
             json!({"amount": "100", "currency": "EUR", "to": "ACME\u{202e}"}),
-            "Pay 100 EUR to ACME\\u{202e}",
+            "Pay 100 EUR to \"ACME\\u{202e}\"",
             "money",
         ),
         // --- anything else ---

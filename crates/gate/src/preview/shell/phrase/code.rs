@@ -60,7 +60,12 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "branch+",
                 "{?gone}delete the branch {branch}, merged or not[ in {dir}]",
             ),
-            row("branch", "-d|--delete:delete -q|--quiet", "branch+", "{?delete}delete the merged branch {branch}[ in {dir}]"),
+            row(
+                "branch",
+                "-d|--delete:delete -q|--quiet",
+                "branch+",
+                "{?delete}delete the merged branch {branch}[ in {dir}]",
+            ),
             row("tag", "-d|--delete:delete", "tag+", "{?delete}delete the tag {tag}[ in {dir}]"),
             Row {
                 words: "remote set-url",
@@ -90,7 +95,12 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "number",
                 "merge pull request {number}[ of {repo}][ by squashing{?squash}][ by rebasing{?rebase}][, deleting its branch{?delete}][, past the rules as admin{?admin}][, once its checks pass{?auto}]",
             ),
-            row("pr close", "-d|--delete-branch:delete", "number", "close pull request {number}[ of {repo}][ and delete its branch{?delete}]"),
+            row(
+                "pr close",
+                "-d|--delete-branch:delete",
+                "number",
+                "close pull request {number}[ of {repo}][ and delete its branch{?delete}]",
+            ),
             Row {
                 words: "pr create",
                 flags: "-t|--title=title -b|--body= -B|--base=base -H|--head=head -d|--draft -f|--fill",
@@ -100,7 +110,12 @@ pub(super) const PROGRAMS: &[Program] = &[
             },
             row("issue close", "", "number", "close issue {number}[ of {repo}]"),
             row("repo delete", "--yes", "name", "delete the repository {name}"),
-            row("release delete", "-y|--yes --cleanup-tag:tag", "name", "delete the release {name}[ of {repo}][ and its tag{?tag}]"),
+            row(
+                "release delete",
+                "-y|--yes --cleanup-tag:tag",
+                "name",
+                "delete the release {name}[ of {repo}][ and its tag{?tag}]",
+            ),
             Row {
                 words: "workflow run",
                 flags: "-r|--ref=ref",
@@ -108,7 +123,13 @@ pub(super) const PROGRAMS: &[Program] = &[
                 never: "",
                 says: "start the workflow {name}[ of {repo}][ at {ref}]",
             },
-            Row { words: "secret delete", flags: "", operands: "name", never: "", says: "delete the secret {name}[ of {repo}]" },
+            Row {
+                words: "secret delete",
+                flags: "",
+                operands: "name",
+                never: "",
+                says: "delete the secret {name}[ of {repo}]",
+            },
         ],
     },
     Program {
@@ -116,7 +137,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         globals: "--prefix=dir",
         anywhere: true,
         rows: &[
-            row("publish", "--access=access --tag=tag --otp=", "", "publish the package[ in {dir}] to its registry[ as {tag}][, access {access}]"),
+            row(
+                "publish",
+                "--access=access --tag=tag --otp=",
+                "",
+                "publish the package[ in {dir}] to its registry[ as {tag}][, access {access}]",
+            ),
             Row {
                 words: "unpublish",
                 flags: "-f|--force",

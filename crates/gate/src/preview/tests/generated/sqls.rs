@@ -116,7 +116,22 @@ const SETUP: &str = "DROP SCHEMA IF EXISTS words CASCADE; CREATE SCHEMA words; S
 /// The lines that `psql` answers with, one for each statement; none where Postgres refuses the text.
 fn answers(url: &str, text: &str) -> Option<Vec<String>> {
     let out = Command::new("psql")
-        .args([url, "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", "\\o /dev/null", "-c", SETUP, "-c", "\\o", "-c", text])
+        .args([
+            url,
+            "-X",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-c",
+            "\\o /dev/null",
+            "-c",
+            SETUP,
+            "-c",
+            "\\o",
+            "-c",
+            text,
+        ])
         .output()
         .ok()?;
     let lines = String::from_utf8(out.stdout).ok()?;
@@ -146,7 +161,8 @@ fn postgres_counts_the_statements_alike() {
         let is = |line: &str, kind: &str| {
             tag(line) == kind || (kind == "1" && line.bytes().all(|byte| byte.is_ascii_digit()))
         };
-        let alike = lines.len() == case.kinds.len() && lines.iter().zip(&case.kinds).all(|(line, (_, kind))| is(line, kind));
+        let alike = lines.len() == case.kinds.len()
+            && lines.iter().zip(&case.kinds).all(|(line, (_, kind))| is(line, kind));
         let count = lines.len();
         let counted = if count == 1 { "Run SQL".to_owned() } else { format!("Run {count} SQL statements") };
         if !alike || !said.starts_with(&counted) {
