@@ -183,6 +183,24 @@ pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
     (preview, shown)
 }
 
+/// The change to a Kubernetes cluster that a call makes, and the arguments that are whole in it, as pointers below the
+/// arguments. Only if the tool and all of its arguments are known.
+#[cfg_attr(not(test), expect(dead_code, reason = "the card draws it as a section"))]
+pub(crate) fn kubernetes(
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Option<(kube::Kubernetes, Vec<String>)> {
+    let change = recognise(tool, arguments)?.kubernetes()?;
+    let mut texts: Vec<&String> = change.texts().collect();
+    let mut held = |drawn: &String| {
+        let at = texts.iter().position(|text| *text == drawn);
+        at.map(|at| texts.swap_remove(at)).is_some()
+    };
+    let shown = change.whole.iter().filter(|value| held(&value.drawn));
+    let shown = shown.map(|value| value.pointer.clone()).collect();
+    Some((change, shown))
+}
+
 /// The place of what will run on the record.
 fn base(request: &Request) -> &'static str {
     match (&request.decision, &request.proposal) {

@@ -162,10 +162,11 @@ impl<'a> Sql<'a> {
         let told = |act: &&Act| TOLD.contains(&act.label.as_str());
         if parts.acts.iter().any(|act| told(&act)) {
             // What it is about is no table, so that only the text says it.
-            return match parts.statements {
+            let what = match parts.statements {
                 1 => quoted(&middle(self.text, 120)),
                 _ => labels(parts),
             };
+            return self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default() + &what;
         }
         let rows = self.rows().map(|rows| format!("{rows}: ")).unwrap_or_default();
         let tables: Vec<&str> = parts.tables.iter().map(|(_, table)| table.as_str()).collect();

@@ -248,6 +248,28 @@ fn a_command_line_is_shown_word_by_word() {
 }
 
 #[test]
+fn a_change_to_a_cluster_has_its_parts_unless_an_argument_is_not_known() {
+    let of = |tool: &str, arguments: Value| super::kubernetes(tool, &object(arguments));
+    let api = json!({"resourceType": "deployment", "name": "api", "namespace": "prod", "context": "eu"});
+    let (change, shown) = of("kubectl_delete", api.clone()).unwrap();
+    assert_eq!((change.verb.as_str(), change.resource.as_str()), ("delete", "deployment"));
+    assert_eq!(
+        (change.name.as_deref(), change.namespace.as_deref(), change.cluster.as_deref(), change.manifest),
+        (Some("api"), Some("prod"), Some("eu"), None)
+    );
+    assert_eq!(shown, ["/resourceType", "/name", "/namespace", "/context"]);
+    let (change, shown) = of("pods_delete", json!({"name": "web"})).unwrap();
+    assert_eq!(
+        (change.verb.as_str(), change.resource.as_str(), shown),
+        ("delete", "pod", vec!["/name".to_owned()])
+    );
+    let mut more = object(api);
+    more.insert("dryRun".to_owned(), json!(true));
+    assert_eq!(super::kubernetes("kubectl_delete", &more), None);
+    assert_eq!(of("delete_file", json!({"path": "x"})), None);
+}
+
+#[test]
 fn an_opaque_command_line_says_why_and_warns_where_it_stands() {
     let request = action("Bash", json!({"command": "rm -rf $(cat list)"}));
     let Preview::Shell { opaque, why, commands, command, .. } = preview(&request) else { panic!("a shell") };

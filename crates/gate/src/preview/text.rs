@@ -41,12 +41,7 @@ pub(super) fn clip(text: &str, most: usize) -> String {
 /// The same, in quotes if it could be mistaken for part of the sentence.
 pub(super) fn value(text: &str, most: usize) -> String {
     let drawn = clip(text, most);
-    let plain = !drawn.is_empty()
-        && drawn.trim() == drawn
-        && !drawn.contains("  ")
-        && !drawn.contains([',', ';', '"', '(', ')', '[', ']'])
-        && [": ", " and ", " or ", " with ", " to ", " without "].iter().all(|word| !drawn.contains(word));
-    if plain { drawn } else { quoted(&drawn) }
+    if super::say::is_plain(&drawn) { drawn } else { quoted(&drawn) }
 }
 
 /// Drawn text in quotes.
@@ -184,7 +179,7 @@ mod tests {
     fn a_value_that_could_be_read_as_part_of_the_sentence_stands_in_quotes() {
         assert_eq!(value("report.md", 60), "report.md");
         assert_eq!(value("ACME GmbH", 60), "ACME GmbH");
-        for odd in ["", "a, b", "x and y", " x", "a  b", "(all)"] {
+        for odd in ["", "a, b", "x and y", " x", "a  b", "(all)", "and 3 more", "x to"] {
             assert_eq!(value(odd, 60), format!("\"{odd}\""));
         }
     }

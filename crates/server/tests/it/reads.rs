@@ -111,12 +111,12 @@ fn every_kind_has_a_preview_of_its_own() {
             (
                 json!({"kind": "input", "session": "s", "question": "q?", "input": {"type": "date"}}),
                 "question",
-                "Answer a question with a date",
+                "Answer with a date: \"q?\"",
             ),
             (
                 json!({"kind": "confirmation", "session": "s", "message": "m", "confirm_label": "y", "cancel_label": "n"}),
                 "confirmation",
-                "Say yes or no to a question",
+                "Say yes or no: \"m\"",
             ),
             (
                 action_with(

@@ -116,7 +116,13 @@ pub(super) fn unfounded(tool: &str, arguments: &Map<String, Value>, said: &str) 
         let plain: String = word.chars().filter(|c| !"'\"\\,.".contains(*c)).collect();
         let counted = plain.bytes().all(|byte| byte.is_ascii_digit())
             && words.get(index + 1).is_some_and(|next| COUNTED.contains(&next.trim_matches([',', ':'])));
-        let from_call = bare.contains(&plain) || upper.contains(&plain);
+        let before = index.checked_sub(1).map_or("", |at| words[at]);
+        // `replace 1 line with 1`, `1 of 2`, `DELETE (2)`.
+        let closes = plain.bytes().all(|byte| byte.is_ascii_digit())
+            && (["with", "of"].contains(&before) || said.contains(&format!("({plain})")));
+        let here =
+            |text: &str| bare.contains(text) || upper.contains(text) || bare.contains(&text.to_lowercase());
+        let from_call = closes || here(&plain) || plain.split('/').all(here);
         if !plain.is_empty() && !own.contains(word.to_lowercase().as_str()) && !from_call && !counted {
             out.push(word.to_owned());
         }

@@ -379,7 +379,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, &'static str, &'static str)> 
         (
             "pay",
             json!({"amount": "100", "currency": "EUR", "to": "ACME\u{202e}"}),
-            "Pay 100 EUR to ACME\\u{202e}",
+            "Pay 100 EUR to \"ACME\\u{202e}\"",
             "money",
         ),
         // --- anything else ---

@@ -59,6 +59,22 @@ const TWISTS: &[&str] = &[
     "",
     "",
     "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
     " # rm -rf /",
     " > out.txt",
     " 2>/dev/null",
@@ -176,7 +192,7 @@ fn what_is_said_of_a_command_line_is_what_bash_would_run() {
             }
         }
         // What only looks like doing it is not said to do it.
-        let only = ["--dry-run", "--weird"].iter().any(|option| line.contains(option));
+        let only = ran.iter().flatten().any(|word| word.starts_with("--dry-run") || word == "--weird");
         if only && ran.len() == 1 && !said.starts_with("Run ") {
             wrong.push(format!("{line:?} reads {said}"));
         }
