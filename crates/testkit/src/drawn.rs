@@ -106,8 +106,11 @@ fn objects() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec((keys(), values()), 0..6).prop_map(|pairs| pairs.into_iter().collect())
 }
 
+/// A tool and its arguments.
+type Call = (String, Map<String, Value>);
+
 /// A tool with arguments that have a form of their own, and sometimes more.
-fn calls() -> impl Strategy<Value = (String, Map<String, Value>)> {
+fn calls() -> impl Strategy<Value = Call> {
     let typed = (0_usize..7, texts(), texts(), prop::option::weighted(0.3, (keys(), values())));
     let typed = typed.prop_map(|(which, one, two, more)| {
         let (tool, arguments) = match which {
@@ -133,7 +136,7 @@ pub fn requests(many: usize, seed: u8) -> Vec<Value> {
         json!({"kind": "action", "session": "s", "tool": tool, "arguments": arguments, "context": context, "summary": summary})
     });
     let plan = (prop::collection::vec((calls(), texts()), 1..4), texts()).prop_map(|(steps, title)| {
-        let step = |(at, ((tool, arguments), said)): (usize, ((String, Map<String, Value>), String))| {
+        let step = |(at, ((tool, arguments), said)): (usize, (Call, String))| {
             json!({"id": format!("s{at}"), "action": tool, "description": said, "arguments": arguments})
         };
         let steps: Vec<Value> = steps.into_iter().enumerate().map(step).collect();

@@ -260,12 +260,11 @@ impl Sheet {
 
     fn unknown(&mut self, pointers: &[String], look: &dyn Fn(&str) -> Option<String>) {
         for pointer in pointers {
-            match look(pointer) {
-                Some(text) => self.value(pointer, &text),
-                None => {
-                    self.fact("at", pointer);
-                    self.elsewhere("this value");
-                }
+            if let Some(text) = look(pointer) {
+                self.value(pointer, &text);
+            } else {
+                self.fact("at", pointer);
+                self.elsewhere("this value");
             }
         }
     }
