@@ -86,17 +86,15 @@ test("every value can be read on the card of a request, and the loss of any is n
 
 test("a card that came without one of its values is noticed, in a section and in the rest", async () => {
   const { context, page } = await signedIn(browser, server, "ann");
-  const { id } = await ask(bot, {
-    ...previews.money(),
-    arguments: { amount: "12", currency: "EUR", to: "Mallory", reference: "12", dry_run: false },
-  });
-  const record = await rita.get(`/v1/requests/${id}`);
-  for (const [pointer, twin] of [
+  const known = { amount: "12", currency: "EUR", to: "Mallory", reference: "12" };
+  for (const [args, pointer, twin] of [
     [
+      { ...known, dry_run: false },
       "/arguments/dry_run",
       (view) => ({ ...view, rest: view.rest.filter((field) => field.pointer !== "/arguments/dry_run") }),
     ],
     [
+      known,
       "/arguments/to",
       (view) => ({
         ...view,
@@ -104,6 +102,8 @@ test("a card that came without one of its values is noticed, in a section and in
       }),
     ],
   ]) {
+    const { id } = await ask(bot, { ...previews.money(), arguments: args });
+    const record = await rita.get(`/v1/requests/${id}`);
     const path = new RegExp(`/v1/requests/${id}$`);
     await page.route(path, async (route) => {
       const answer = await route.fetch();

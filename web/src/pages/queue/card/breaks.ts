@@ -1,11 +1,14 @@
 /** Line ends and tabs of a drawn text, as such. Every other escape of the server stays as it is drawn. Pure. */
 
-/** `\n` is a line end and `\t` a tab. A doubled backslash is one of the agent's own, so what follows it is plain text. */
+/**
+ * `\n` is a line end and `\t` a tab. A doubled backslash is one of the agent's own, so what follows it is plain text. At
+ * the end of a text they stay escapes, because nobody would see them there.
+ */
 export function broken(text: string): string {
   if (!text.includes("\\")) return text;
-  return text.replace(/\\(\\|n|t)/g, (whole, letter) =>
-    letter === "n" ? "\n" : letter === "t" ? "\t" : whole,
-  );
+  return text
+    .replace(/\\(\\|n|t)/g, (whole, letter) => (letter === "n" ? "\n" : letter === "t" ? "\t" : whole))
+    .replace(/[\n\t]+$/, (end) => end.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
 }
 
 /** How many characters a person sees: pairs of surrogates are one. */

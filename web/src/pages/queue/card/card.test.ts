@@ -62,6 +62,7 @@ test("a server that makes no card gets one that lists every value of what would 
 test("line ends and tabs are drawn as such, and a doubled backslash never makes one", () => {
   expect(broken("a\\nb\\tc")).toBe("a\nb\tc");
   expect(broken("a\\\\nb")).toBe("a\\\\nb");
+  expect(broken("a\\nb\\n\\t")).toBe("a\nb\\n\\t");
   expect(broken("a\\\\\\nb")).toBe("a\\\\\nb");
   expect(broken("a\\rb\\u{200b}")).toBe("a\\rb\\u{200b}");
 });
