@@ -30,6 +30,10 @@ pub(crate) struct Entry {
 }
 
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few of them exist at a time, and a box would hide fields from patterns"
+)]
 pub(crate) enum Deed {
     Vote(Ballot),
     Claim {

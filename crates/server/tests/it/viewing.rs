@@ -1,6 +1,6 @@
 //! The card over HTTP: whole for a reviewer who reads one record, one line in lists and streams, and checked with a yes.
 
-use placet_testkit::{Server, both};
+use placet_testkit::both;
 use serde_json::{Value, json};
 
 use crate::{
