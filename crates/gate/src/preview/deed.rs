@@ -11,7 +11,7 @@ use placet_core::Segment;
 use serde_json::{Map, Value};
 
 use super::{
-    args::{Args, Name},
+    args::{Args, Clear, Name},
     kube::Kubernetes,
     say::{fill, listed, slots, word},
     sum::Sum,
@@ -130,7 +130,7 @@ impl<'a> Deed<'a> {
 }
 
 /// A switch that is on, off, or no switch at all.
-fn switch(value: &Value) -> Option<Option<String>> {
+fn switch(value: &Value) -> Clear<Option<String>> {
     match value {
         Value::Bool(on) => Some(on.then(|| "true".to_owned())),
         _ => None,

@@ -74,7 +74,8 @@ fn write() {
             out.push_str(line);
             out.push('\n');
             if let (false, Some((tool, arguments))) = (line.starts_with('#'), line.split_once(' ')) {
-                out.push_str(&format!("= {}\n", effect_of(tool, &serde_json::from_str(arguments).unwrap())));
+                let said = effect_of(tool, &serde_json::from_str(arguments).unwrap());
+                out.extend(["= ", &said, "\n"]);
             }
         }
         fs::write(file, out).unwrap();
