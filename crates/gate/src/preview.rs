@@ -185,7 +185,6 @@ pub(crate) fn preview(request: &Request) -> (Preview, Vec<String>) {
 
 /// The change to a Kubernetes cluster that a call makes, and the arguments that are whole in it, as pointers below the
 /// arguments. Only if the tool and all of its arguments are known.
-#[cfg_attr(not(test), expect(dead_code, reason = "the card draws it as a section"))]
 pub(crate) fn kubernetes(
     tool: &str,
     arguments: &Map<String, Value>,
@@ -196,7 +195,7 @@ pub(crate) fn kubernetes(
         let at = texts.iter().position(|text| *text == drawn);
         at.map(|at| texts.swap_remove(at)).is_some()
     };
-    let shown = change.whole.iter().filter(|value| held(&value.drawn));
+    let shown = change.whole.iter().filter(|value| value.is_readable() && held(&value.drawn));
     let shown = shown.map(|value| value.pointer.clone()).collect();
     Some((change, shown))
 }

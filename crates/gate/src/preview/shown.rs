@@ -25,7 +25,7 @@ impl ShownValue {
     }
 
     /// Whether all of it is visible without quotes: spaces at an end are not.
-    fn is_readable(&self) -> bool {
+    pub(super) fn is_readable(&self) -> bool {
         !self.drawn.is_empty()
             && !self.drawn.starts_with(' ')
             && !self.drawn.ends_with(' ')

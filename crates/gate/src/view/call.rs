@@ -4,7 +4,10 @@ use placet_core::{Preview, SectionBody, show};
 use serde_json::{Map, Value};
 
 use super::{Parts, diff, is_readable, shapes, subject::RunningStep};
-use crate::preview::card::{CardCall, LineSource, recognised, step_effect};
+use crate::preview::{
+    card::{CardCall, LineSource, recognised, step_effect},
+    kubernetes,
+};
 
 /// Draws a call whose arguments stand at a pointer.
 pub(super) fn draw(
@@ -14,7 +17,18 @@ pub(super) fn draw(
     at: &str,
     parts: &mut Parts,
 ) {
-    if let Some(call) = recognised(tool, arguments, cwd, at) {
+    if let Some((change, shown)) = kubernetes(tool, arguments) {
+        let shown = shown.into_iter().map(|pointer| format!("{at}{pointer}")).collect();
+        let body = SectionBody::Kubernetes {
+            verb: change.verb,
+            resource: change.resource,
+            name: change.name,
+            namespace: change.namespace,
+            cluster: change.cluster,
+            manifest: change.manifest,
+        };
+        parts.add(None, body, shown);
+    } else if let Some(call) = recognised(tool, arguments, cwd, at) {
         typed(call, parts);
     }
     shapes::object(arguments, at, parts);

@@ -55,6 +55,12 @@ fn each_known_call_has_its_own_section_and_everything_else_is_listed() {
             &["/arguments/url", "/arguments/method", "/arguments/body"],
         ),
         (
+            "mcp__kubernetes__pods_delete",
+            json!({"name": "web-1", "namespace": "shop"}),
+            "kubernetes",
+            &["/arguments/name", "/arguments/namespace"],
+        ),
+        (
             "import",
             json!({"rows": [{"id": 1, "name": "a"}, {"id": 2}], "dry": true}),
             "table",
