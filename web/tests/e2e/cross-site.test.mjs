@@ -63,7 +63,8 @@ for (const which of ["same site, other port", "other site"]) {
     const { context, page: own } = await signedIn(browser, server, "ann");
     // The cookie is really there: the same call from the own origin is allowed.
     assert.equal((await who(own)).body.name, "ann");
-    const decision = JSON.stringify({ decision: "approve", digest: record.digest, version: record.version });
+    const { digest, version, view } = (await asPage(own, "GET", `/v1/requests/${record.id}`)).body;
+    const decision = JSON.stringify({ decision: "approve", digest, version, view: view.digest });
     const base = server.url;
     const before_ = await entries();
 
@@ -238,7 +239,8 @@ test("without the token, or without the signature, nothing is decided even on th
   const bot = await server.agent();
   const record = await ask(bot, low());
   const { context, page: own } = await signedIn(browser, server, "ann");
-  const body = { decision: "approve", digest: record.digest, version: record.version };
+  const { digest, version, view } = (await asPage(own, "GET", `/v1/requests/${record.id}`)).body;
+  const body = { decision: "approve", digest, version, view: view.digest };
   const path = `/v1/requests/${record.id}/decision`;
   const post = async (options) => (await asPage(own, "POST", path, body, options)).status;
   assert.equal(await post({ csrf: false }), 403);

@@ -282,11 +282,6 @@ function RequestDetail({
                             canDecide={pending && reviewer && canApprove && refusedAsIs === null}
                             parts={parts}
                           />
-                          {changedPlan ? (
-                            <Banner tone="accent" role="status">
-                              {strings.queue.plan.counts(running, steps.length)}
-                            </Banner>
-                          ) : null}
                         </Section>
                       )
                     : undefined
@@ -295,6 +290,12 @@ function RequestDetail({
               <ReplacedPart record={record} />
             </FoldsProvider>
           </div>
+          {/* What the person did to the plan need not be read by them, so it is no part of what must be seen. */}
+          {changedPlan ? (
+            <Banner tone="accent" role="status">
+              {s.plan.counts(running, steps.length)}
+            </Banner>
+          ) : null}
           <DecisionPart record={record} />
           <Why record={record} />
           <Words record={record} />
