@@ -42,9 +42,10 @@ export function keyMachine(bindings: () => Iterable<string>): (name: string, at:
   };
 }
 
-/** Whether the focused element takes the keys: a text field, a menu, or an open dialog. */
+/** Whether the focused element takes the keys: a text field, a menu, or anything in the form of a decision. */
 export function typing(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
+  if (target.closest("form[data-bar]")) return true;
   if (target.isContentEditable) return true;
   const name = target.tagName;
   if (name === "TEXTAREA" || name === "SELECT") return true;

@@ -284,7 +284,7 @@ test("what is put under the same group by others, or pretends to come over A2A, 
     assert.equal(forged.source, undefined);
     assert.equal(await block(page).count(), 0, "a claim is shown as what Placet knows");
     assert.ok(!(await row(page, forged.id).textContent()).includes("bank/payer"));
-    assert.equal(await detail(page).getByRole("heading", { name: "Warnings" }).count(), 0);
+    assert.equal(await detail(page).getByRole("heading", { name: "Look twice" }).count(), 0);
     // It is not hidden either: it stands with the rest of the context.
     assert.match(await detail(page).textContent(), /a2a\/namespace\s*"bank"/);
     assert.equal(await together(page).count(), 0);

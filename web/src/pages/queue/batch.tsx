@@ -197,7 +197,7 @@ export default function BatchDialog({
                       <code className="verbatim">{record.tool ?? strings.kind[record.kind]}</code>
                     </div>
                     <h3 className="verbatim">{sentenceOf(record)}</h3>
-                    <Card record={record} />
+                    <Card record={record} compact />
                   </section>
                 );
               })}

@@ -283,11 +283,6 @@ function RequestDetail({
                             canDecide={pending && reviewer && canApprove && refusedAsIs === null}
                             parts={parts}
                           />
-                          {changedPlan ? (
-                            <Banner tone="accent" role="status">
-                              {strings.queue.plan.counts(running, steps.length)}
-                            </Banner>
-                          ) : null}
                         </Section>
                       )
                     : undefined
@@ -296,6 +291,12 @@ function RequestDetail({
               <ReplacedPart record={record} />
             </FoldsProvider>
           </div>
+          {/* What the person did to the plan need not be read by them, so it is no part of what must be seen. */}
+          {changedPlan ? (
+            <Banner tone="accent" role="status">
+              {s.plan.counts(running, steps.length)}
+            </Banner>
+          ) : null}
           <DecisionPart record={record} />
           <AfterYes record={record} />
           <Why record={record} />

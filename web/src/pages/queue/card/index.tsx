@@ -10,8 +10,8 @@ import { Section } from "../section";
 import { SectionPart } from "./body";
 import own from "./card.module.css";
 import { Fields } from "./fields";
-import { CardTextsProvider, flagsByPointer } from "./leaf";
-import { flaggedFirst, restGroups } from "./place";
+import { At, CardTextsProvider, flagsByPointer } from "./leaf";
+import { flaggedFirst, placeOf, restGroups } from "./place";
 
 const s = strings.queue.card;
 
@@ -28,9 +28,12 @@ function stepAt(number: number): string {
 /** The card of a record. `steps` draws the steps of a plan in its own way. */
 export function Card({
   record,
+  compact = false,
   steps,
 }: {
   record: RequestRecord;
+  /** Whether headings that say nothing new are left out: in a batch, where many cards stand below each other. */
+  compact?: boolean;
   steps?(parts: (number: number) => StepParts): ReactNode;
 }) {
   const card = cardOf(record);
@@ -66,7 +69,7 @@ export function Card({
           <SectionPart key={index} section={section} />
         ))}
         {steps?.(parts)}
-        <Rest fields={rest} bare={card.sections.length === 0} />
+        <Rest fields={rest} bare={card.sections.length === 0} compact={compact} />
       </div>
     </CardTextsProvider>
   );
@@ -75,34 +78,72 @@ export function Card({
 function Flags({ flags }: { flags: readonly CardFlag[] }) {
   if (flags.length === 0) return null;
   return (
-    <ul className={css.warningList} aria-label={strings.queue.section.warnings}>
-      {flags.map((flag, index) => (
-        <li key={index} className={css.warningItem}>
-          <Icon name="warning" />
-          <span>
-            <span className="verbatim">{flag.why}</span>
-            {flag.pointer ? <code className={`${own.where} verbatim`}>{flag.pointer}</code> : null}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <Section title={strings.queue.section.warnings}>
+      <ul className={css.warningList}>
+        {flags.map((flag, index) => (
+          <li key={index} className={css.warningItem}>
+            <Icon name="warning" />
+            <span>
+              <span className="verbatim">{flag.why}</span>
+              {flag.pointer ? <code className={`${own.where} verbatim`}>{flag.pointer}</code> : null}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }
 
-function Rest({ fields, bare }: { fields: readonly DisplayField[]; bare: boolean }) {
+function Rest({
+  fields,
+  bare,
+  compact,
+}: {
+  fields: readonly DisplayField[];
+  /** Whether there is nothing else on the card. */
+  bare: boolean;
+  compact: boolean;
+}) {
   const { runs, around } = restGroups(fields);
   return (
     <>
       {runs.fields.length > 0 ? (
-        <Section title={bare ? s.values : s.rest}>
+        <Section title={!bare ? s.rest : compact ? undefined : s.values}>
           <Fields fields={runs.fields} strip={runs.strip} />
         </Section>
       ) : null}
       {around.fields.length > 0 ? (
-        <Section title={s.around}>
-          <Fields fields={around.fields} strip={around.strip} />
-        </Section>
+        isShort(around.fields) ? (
+          <Line fields={around.fields} />
+        ) : (
+          <Section title={s.around}>
+            <Fields fields={around.fields} strip={around.strip} />
+          </Section>
+        )
       ) : null}
     </>
+  );
+}
+
+/** Few short values fit on a line. */
+function isShort(fields: readonly DisplayField[]): boolean {
+  return fields.length <= 8 && fields.every((field) => field.text.length <= 60);
+}
+
+/** Who asks and from where, on one line. */
+function Line({ fields }: { fields: readonly DisplayField[] }) {
+  return (
+    <dl className={own.around} aria-label={s.around}>
+      {fields.map((field) => (
+        <div key={field.pointer}>
+          <dt className="verbatim">{placeOf(field, "")}</dt>
+          <dd>
+            <At pointers={[field.pointer]}>
+              <span className="verbatim">{field.text}</span>
+            </At>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
