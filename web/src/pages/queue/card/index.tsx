@@ -127,7 +127,7 @@ function Rest({
 
 /** Few short values fit on a line. */
 function isShort(fields: readonly DisplayField[]): boolean {
-  return fields.length <= 8 && fields.every((field) => field.text.length <= 60);
+  return fields.length <= 16 && fields.every((field) => field.text.length <= 60);
 }
 
 /** Who asks and from where, on one line. */

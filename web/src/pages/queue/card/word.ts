@@ -128,8 +128,8 @@ function alike(word: string): string[] {
     }
     put([...letters.slice(0, index), letter, ...letters.slice(index)]);
   }
-  put([...letters, "1"]);
-  put([...letters, "2"]);
+  // A word of one letter, or of signs alone.
+  if (out.length < 2) for (const more of ["1", "2"]) put([...letters, more]);
   return out;
 }
 
