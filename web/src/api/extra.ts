@@ -79,10 +79,9 @@ export interface Decide {
   steps?: StepDecision[];
   remember?: Remember;
   step_up?: { code: string };
-  view?: string;
-  display?: string;
   /** The digest of the card that was on the screen. */
   view?: string;
+  display?: string;
 }
 /** What a decision would do (`dry_run=true`). */
 export interface DryRun {
