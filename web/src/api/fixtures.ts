@@ -2,6 +2,7 @@
 import type { RequestRecord, Row } from "./extra";
 
 export function row(id: string, more: Partial<Row> = {}): Row {
+  const effect = more.effect ?? "Delete 1 file: a.md";
   return {
     id,
     version: 1,
@@ -11,8 +12,8 @@ export function row(id: string, more: Partial<Row> = {}): Row {
     session: "s1",
     tool: "delete_files",
     risk: "low",
-    view: { sentence: "Delete 1 file: a.md", hidden: 4 },
-    effect: "Delete 1 file: a.md",
+    view: { sentence: effect, hidden: 4 },
+    effect,
     group: null,
     same: null,
     shape: null,

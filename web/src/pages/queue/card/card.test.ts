@@ -22,7 +22,7 @@ test("the card of a record is the server's, and a line of a list is no card", ()
     sentence: "Do it",
     hidden: 3,
   });
-  expect(lineOf(row("a"))).toEqual({ sentence: "Delete 1 file: a.md", hidden: 0 });
+  expect(lineOf(row("a", { view: null }))).toEqual({ sentence: "Delete 1 file: a.md", hidden: 0 });
   expect(cardOf(record())).toBe(null);
 });
 
