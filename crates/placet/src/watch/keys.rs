@@ -49,7 +49,7 @@ impl App {
             KeyCode::Char('J') => self.scroll = self.scroll.saturating_add(self.step(5)),
             KeyCode::Char('K') => self.scroll = self.scroll.saturating_sub(self.step(5)),
             KeyCode::Char(' ') | KeyCode::PageDown => {
-                self.scroll = self.scroll.saturating_add(self.step(usize::MAX))
+                self.scroll = self.scroll.saturating_add(self.step(usize::MAX));
             }
             KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(self.step(usize::MAX)),
             KeyCode::Char('o') | KeyCode::Enter => self.wide = !self.wide,
@@ -106,7 +106,7 @@ impl App {
                 self.say("only an action has arguments to edit", Tone::Warn, now);
             }
             ('r', kind) if kind != Kind::Input => {
-                self.say("not a question: press a, d or e", Tone::Warn, now)
+                self.say("not a question: press a, d or e", Tone::Warn, now);
             }
             _ => {
                 if let Some(why) = self.unread(&shown) {
