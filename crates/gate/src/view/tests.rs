@@ -109,8 +109,8 @@ fn decided(mut request: Request, word: DecisionWord, content: Option<ProposalCon
     request
 }
 
-fn arguments(value: Value) -> Option<ProposalContent> {
-    Some(ProposalContent { arguments: Some(object(value)), ..ProposalContent::default() })
+fn arguments(value: Value) -> ProposalContent {
+    ProposalContent { arguments: Some(object(value)), ..ProposalContent::default() }
 }
 
 fn card(request: &Request) -> Card {

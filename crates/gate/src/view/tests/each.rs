@@ -91,7 +91,9 @@ fn texts(section: &CardSection) -> Vec<String> {
             let op = |row: &DiffRow| if row.line.op == "@" { String::new() } else { row.line.op.clone() };
             let all = lines.iter().filter(|row| row.line.op != "\\");
             out.push(all.map(|row| format!("{}{}", op(row), line(row))).collect::<Vec<_>>().join("\\n"));
-            out.iter_mut().for_each(|text| *text = text.trim_end_matches("\\n").to_owned());
+            for text in &mut out {
+                *text = text.trim_end_matches("\\n").to_owned();
+            }
             out
         }
         SectionBody::Command { command, cwd, claimed_cwd, .. } => {
@@ -304,7 +306,7 @@ fn turned(request: Request, how: u8, word: DecisionWord, content: ProposalConten
 
 fn requests() -> impl Strategy<Value = Request> {
     let actions = (call(), call(), 0..5_u8).prop_map(|((tool, asked), (_, other), how)| {
-        turned(action(&tool, asked), how, DecisionWord::Edit, arguments(other).unwrap())
+        turned(action(&tool, asked), how, DecisionWord::Edit, arguments(other))
     });
     let plans = (prop::collection::vec(call(), 1..4), call(), 0..5_u8, any::<bool>()).prop_map(
         |(calls, (_, other), how, back)| {

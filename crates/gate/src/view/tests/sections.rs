@@ -180,7 +180,7 @@ fn lines_of_a_patch_and_of_a_new_file_are_numbered_and_those_of_an_edit_are_not(
 fn with_a_replacement_on_the_table_the_card_is_of_the_replacement() {
     let asked = action("pay", json!({"amount": 5, "currency": "EUR", "to": "ACME", "x\u{202e}": 1}));
     let other = json!({"amount": 9999, "currency": "EUR", "to": "Mallory"});
-    let on_the_table = proposed(asked.clone(), DecisionWord::Edit, arguments(other.clone()));
+    let on_the_table = proposed(asked.clone(), DecisionWord::Edit, Some(arguments(other.clone())));
     let now = card(&on_the_table);
     assert_eq!(now.sentence, "Pay 9,999 EUR to Mallory");
     assert_eq!(
@@ -190,7 +190,7 @@ fn with_a_replacement_on_the_table_the_card_is_of_the_replacement() {
     assert!(!serde_json::to_string(&now).unwrap().contains("ACME"), "{now:?}");
     assert!(now.flagged.is_empty(), "what was replaced is not flagged: {:?}", now.flagged);
     assert_ne!(now.digest, card(&asked).digest);
-    let after = decided(on_the_table.clone(), DecisionWord::Edit, arguments(other));
+    let after = decided(on_the_table.clone(), DecisionWord::Edit, Some(arguments(other)));
     assert_eq!(pointers(&card(&after).sections[0])[0], "/decision/arguments/amount");
     // Nothing of it ran: the card is of what was asked.
     let denied = card(&decided(on_the_table, DecisionWord::Deny, None));
