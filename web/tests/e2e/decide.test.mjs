@@ -10,6 +10,7 @@ import {
   freeze,
   openByKeyboard,
   pass,
+  readToEnd,
   sent,
   settle,
   tabTo,
@@ -123,6 +124,7 @@ const cases = [
   {
     name: "a plan is approved whole",
     body: () => plan(),
+    keys: readToEnd,
     last: "a",
     wanted: { state: "approved", decision: "approve" },
   },
@@ -133,6 +135,7 @@ const cases = [
       await tabTo(page, detail(page).getByRole("button", { name: "Step 3: Leave out" }));
       await page.keyboard.press("Space");
       await settle(page);
+      await readToEnd(page);
     },
     last: "a",
     wanted: { state: "approved", steps: ["backup approve", "switch approve", "verify deny"] },
@@ -340,6 +343,7 @@ test("steps of a plan are put in another order by dragging them, or with their b
   await page.keyboard.press("Enter");
   assert.deepEqual(await order(), ["verify", "backup", "switch"]);
   await settle(page);
+  await readToEnd(page);
   await page.keyboard.press("a");
   await think(page);
   const done = await until(rita, record.id, ({ state }) => state === "approved");

@@ -73,6 +73,19 @@ export async function openByKeyboard(page, record) {
   await settle(page);
 }
 
+/** Reads the card to its end: as long as a part was not on the screen, the key of the approval shows the next one. */
+export async function readToEnd(page) {
+  const unread = page.locator("[role=group] p[role=status]").filter({ hasText: "Scroll through everything" });
+  for (let before = ""; ; ) {
+    const now = await unread.textContent({ timeout: 500 }).catch(() => null);
+    if (now === null) return;
+    assert.notEqual(now, before, "the key shows nothing more");
+    before = now;
+    await page.keyboard.press("a");
+    await settle(page);
+  }
+}
+
 /** Waits until the detail is that of this request. */
 export async function shown(page, id) {
   await page.locator(`article[data-id="${id}"]`).waitFor();
