@@ -11,6 +11,7 @@ import {
   freeze,
   openByAddress,
   openByKeyboard,
+  readBatch,
   row,
   settle,
   shown,
@@ -134,6 +135,7 @@ test("a pause is shown with its lineage, each item leads to the others, and all 
       .getByRole("checkbox", { name: /All or nothing/ })
       .isChecked(),
   );
+  await readBatch(page);
   await dialog(page)
     .getByRole("button", { name: /^Approve 3/ })
     .click();
@@ -202,14 +204,7 @@ test("on a phone nothing is approved together before every item was on the scree
   await dialog(page).getByText("Scroll through every request to approve.").waitFor();
   await settle(page);
   assert.ok(await approve.isDisabled(), "approved unseen");
-  await dialog(page)
-    .getByRole("region", { name: "Every request in this batch" })
-    .evaluate(async (list) => {
-      for (let top = 0; top < list.scrollHeight; top += 150) {
-        list.scrollTo({ top });
-        await window.painted();
-      }
-    });
+  await readBatch(page);
   await approve.and(page.locator(":enabled")).waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   assert.ok(wide <= 0, `${wide} px wider than the screen`);
@@ -235,6 +230,7 @@ test("an item that was decided while all were being approved takes nothing with 
   // Before the button is pressed: it is said, and the count falls.
   await button(page, /Approve all 3/).click();
   const approve = dialog(page).getByRole("button", { name: /^Approve 3/ });
+  await readBatch(page);
   await approve.and(page.locator(":enabled")).waitFor();
   await no(third);
   await dialog(page).getByText("One was decided or withdrawn meanwhile").waitFor();
@@ -327,7 +323,7 @@ test("a number that some agents would change is kept as text, with a warning tha
   await openByAddress(page, server, only.id);
   const warnings = detail(page)
     .locator("section")
-    .filter({ has: page.getByRole("heading", { name: "Warnings" }) });
+    .filter({ has: page.getByRole("heading", { name: "Look twice" }) });
   assert.match(await warnings.textContent(), /a number of 2\^53 or more/);
   assert.ok((await detail(page).textContent()).includes("9007199254740993"));
   clean(seen);

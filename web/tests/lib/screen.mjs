@@ -86,6 +86,18 @@ export async function readToEnd(page) {
   }
 }
 
+/** Scrolls through every request of a batch. */
+export async function readBatch(page) {
+  await dialog(page)
+    .getByRole("region", { name: "Every request in this batch" })
+    .evaluate(async (list) => {
+      for (let top = 0; top < list.scrollHeight; top += 150) {
+        list.scrollTo({ top });
+        await window.painted();
+      }
+    });
+}
+
 /** Waits until the detail is that of this request. */
 export async function shown(page, id) {
   await page.locator(`article[data-id="${id}"]`).waitFor();
