@@ -158,6 +158,7 @@ test("a command is remembered by its form, after the dialog said what it would h
   await settle(page);
   await page.keyboard.press("a");
   await dialog(page).waitFor();
+  await dialog(page).getByText("Note, and what to remember").click();
   await dialog(page)
     .getByLabel(/Commands like this one/)
     .check();
