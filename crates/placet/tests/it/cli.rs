@@ -38,7 +38,8 @@ fn help_shows_every_command_and_the_exit_codes() {
     Usage: placet [OPTIONS] <COMMAND>
 
     Commands:
-      serve        Run the server
+      up           Start Placet for yourself, and open the dashboard signed in
+      serve        Run the server, as an operator
       demo         Try it out: a server, and an agent that makes one request of each kind
       key          Make, list and revoke keys
       request      Ask for approval from a shell, and wait for the decision
@@ -91,7 +92,8 @@ fn help_shows_every_command_and_the_exit_codes() {
       5  cancelled, revoked or lapsed
       6  still pending when the wait ended
 
-    Try it: `placet demo` starts a server and an agent that makes one request of each kind.
+    Begin with `placet up`. Look around with `placet demo`: a server, and an agent that makes one
+    request of each kind.
     ");
 }
 
