@@ -5,7 +5,9 @@ use std::time::Duration;
 use placet_testkit::both;
 use serde_json::json;
 
-use crate::support::{action_with, approved, ask, assert_problem, at, decide, head, merged, on_sqlite, vote};
+use crate::support::{
+    action_with, approved, ask, assert_problem, at, decide, head, merged, on_sqlite, vote, vote_on_card,
+};
 
 both! {
     async fn a_second_decision_gets_the_final_record(server: Server) {
@@ -184,7 +186,7 @@ fn a_step_up_needs_the_code_that_is_shown() {
             let shown = ann.get(&at(&record, "")).await.expect(200);
             let code = shown["display"]["code"].clone();
             let wrong = if code == "000000" { "000001" } else { "000000" };
-            let with = |code| merged(vote(&shown, "approve"), json!({"step_up": {"code": code}}));
+            let with = |code| merged(vote_on_card(&shown, "approve"), json!({"step_up": {"code": code}}));
             assert_problem(
                 &ann.post(&at(&record, "/decision"), with(json!(wrong))).await,
                 422,
