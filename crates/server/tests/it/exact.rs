@@ -180,7 +180,9 @@ impl Callers {
                 let record = agent.post("/v1/requests", other).await.expect(201);
                 let plan = agent.post("/v1/requests", plan()).await.expect(201);
                 let remember = json!({"scope": "exact", "uses": 1, "expires_in": "1h"});
-                let shown = json!({"reason": "r", "display": record["digest"], "remember": remember});
+                let read = reviewer.get(&at(&record, "")).await.expect(200);
+                let (card, fields) = (&read["view"]["digest"], &read["display"]["digest"]);
+                let shown = json!({"reason": "r", "view": card, "display": fields, "remember": remember});
                 let steps = json!({"steps": [{"id": "one", "decision": "approve"}]});
                 vec![
                     (reviewer, at(&record, "/decision"), merged(vote(&record, "approve"), shown)),

@@ -182,6 +182,7 @@ fn a_row_has_exactly_the_fields_of_the_contract() {
             "session",
             "tool",
             "risk",
+            "view",
             "effect",
             "group",
             "same",
